@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
+from tables_page import columns_of
 
 from analysis.contract.trials import TrialRecord
 from analysis.tables.disruptions import disruptions, may_be_disrupted
@@ -55,7 +56,9 @@ def test_messages_that_were_hit_are_counted_by_cause_and_interval(spark: SparkSe
         "observations": table(spark, observed, "at_s double, name string, value double, unit string"),
         "trials": table(spark, [(5.0,)], "interval_s double"),
     }
-    rows = {tuple(row)[1:] for row in disruptions(tables).collect()}
+    found = disruptions(tables)
+    assert found.dtypes == columns_of("disruptions")
+    rows = {tuple(row)[1:] for row in found.collect()}
     assert rows == {
         ("fault split", 0.0, 5.0, 2, 150),
         ("fault split", 5.0, 10.0, 1, 7),
@@ -110,9 +113,11 @@ def test_outcomes_belong_to_the_region_of_who_was_to_get_them(tmp_path: Path, sp
         "lookups": table(spark, lookups, "origin int, counted boolean, right boolean, delay_ms double"),
         "gets": table(spark, gets, "peer int, counted boolean, version double, newest int, delay_ms double"),
     }
+    found = regions(spark, [of], tables)
+    assert found.dtypes == columns_of("regions")
     rows = {
         (row.region, row.outcome): (row.peers, row.asked, row.done, row.share, row.delay_ms)
-        for row in regions(spark, [of], tables).collect()
+        for row in found.collect()
     }
     assert rows == {
         ("eu", "deliveries"): (3, 3, 2, pytest.approx(2 / 3), 20.0),
@@ -145,7 +150,9 @@ def test_links_are_loaded_by_what_they_carry_and_tell_how_long_messages_waited(
         "observations": table(spark, observed, "peer int, name string"),
         "traffic": table(spark, [(peer, 10.0) for peer in kind], "peer int, up_s double"),
     }
-    rows = {(row["class"], row["way"]): tuple(row)[3:] for row in link_load(spark, [of], tables).collect()}
+    found = link_load(spark, [of], tables)
+    assert found.dtypes == columns_of("link_load")
+    rows = {(row["class"], row["way"]): tuple(row)[3:] for row in found.collect()}
     # Three links of 1 Mbit/s carry 3.75 MB in 10 s; 250,000 bytes are a fifth of what one of them carries.
     assert rows == {
         ("home", "up"): (3, 1_000_000, pytest.approx(0.12), pytest.approx(0.2), 2.0, 9.0, 10.0, 2),

@@ -16,6 +16,7 @@ from analysis_golden import (
     write_outcome,
 )
 from pyspark.sql import SparkSession
+from tables_page import differences
 
 from analysis.measures.distributions import overhead_histogram
 from analysis.pipeline import analyze
@@ -33,6 +34,10 @@ def golden(
 def rows(run: RunDirectory, table: str) -> list[dict[str, Any]]:
     found = ds.dataset(run.tables / table, partitioning="hive").to_table().to_pylist()
     return [{k: v for k, v in row.items() if k != "trial"} for row in found]
+
+
+def test_the_tables_are_as_the_page_of_tables_says(golden: tuple[RunDirectory, dict[str, Any]]) -> None:
+    assert differences(golden[0]) == []
 
 
 def test_measures_are_those_counted_by_hand(golden: tuple[RunDirectory, dict[str, Any]]) -> None:

@@ -12,6 +12,7 @@ import pyarrow.dataset as ds
 import pytest
 from analysis_golden import EXPERIMENT, Host, record_golden, write_outcome, write_plan
 from pyspark.sql import SparkSession
+from tables_page import differences
 
 from analysis.pipeline import analyze
 from emulator.experiment.run.directory import RunDirectory, TrialDirectory
@@ -157,6 +158,7 @@ def run(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Run:
     record_told(trials[TOLD])
     record_gone(trials[GONE])
     summary = analyze(made, lambda _: None, spark)
+    assert differences(made) == []
     tables = sorted(path.name for path in made.tables.iterdir())
     told = {trial["trial"]: {"summary": [trial]} for trial in summary["trials"]}
     return {trial: {t: rows(made, t, trial) for t in tables} | told[trial] for trial in TRIALS}

@@ -9,6 +9,7 @@ import pyarrow.dataset as ds
 import pytest
 from analysis_golden import Host, Part, table, write_outcome
 from pyspark.sql import SparkSession
+from tables_page import differences
 
 from analysis.contract.trials import TrialRecord
 from analysis.measures.measure_run import Values, measure
@@ -73,6 +74,7 @@ def found(
     host.recorder.close()
     write_outcome(trial.directory, [])
     tables = build_tables(spark, run, [trial])
+    assert differences(run) == []
     rows = {
         name: ds.dataset(run.tables / name, partitioning="hive").to_table().to_pylist()
         for name in ("cliques", "trees")

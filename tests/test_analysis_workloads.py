@@ -8,6 +8,7 @@ import pyarrow.dataset as ds
 import pytest
 from analysis_golden import OVERLAY, Host, Part, peers_of_plan, table, write_outcome
 from pyspark.sql import SparkSession
+from tables_page import differences
 
 from analysis.contract.trials import TrialRecord
 from analysis.measures.measure_run import Values, measure
@@ -156,6 +157,10 @@ def golden(
 def rows(run: RunDirectory, name: str, trial: str) -> list[dict[str, Any]]:
     found = ds.dataset(run.tables / name, partitioning="hive").to_table().to_pylist()
     return [row for row in found if row["trial"] == trial]
+
+
+def test_the_tables_are_as_the_page_of_tables_says(golden: tuple[RunDirectory, dict[str, Values]]) -> None:
+    assert differences(golden[0]) == []
 
 
 def test_each_lookup_is_a_row(golden: tuple[RunDirectory, dict[str, Values]]) -> None:

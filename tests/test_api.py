@@ -65,7 +65,7 @@ def test_pods_are_refused(file: Path) -> None:
 def test_the_results_of_a_run_are_data_frames(tmp_path: Path) -> None:
     estimate = {"mean": 0.5, "ci95": 0.1, "n": 2}
     values = {"peers": 10}
-    trial = {"trial": "a-1", "variant": "a", "values": values, "seed": 1, "state": "valid"}
+    trial = {"trial": "a=1-1", "variant": "a", "values": values, "seed": 1, "state": "valid"}
     summary = {
         "valid": False,
         "reasons": ["a-1: late"],
@@ -74,17 +74,22 @@ def test_the_results_of_a_run_are_data_frames(tmp_path: Path) -> None:
         "trials": [trial | {"measures": {"hit_ratio": 0.5}}],
     }
     (tmp_path / "summary.json").write_text(json.dumps(summary))
+    (tmp_path / "experiment.yaml").write_text("{name: a, system: {name: vitis}}")
     (tmp_path / "tables" / "deliveries" / "trial=a%3D1-1").mkdir(parents=True)
-    rows = pa.table({"event": [1, 2], "delivered": [True, False]})
+    rows = pa.table({"event": [1, 2], "delivered": [True, False], "seed": [8, 9]})
     pq.write_table(rows, tmp_path / "tables" / "deliveries" / "trial=a%3D1-1" / "part-0.parquet")
     run = trellis.Run(tmp_path)
     assert not run.valid
     assert run.reasons == ["a-1: late"]
     assert run.summary.to_dict("records") == [
-        {"variant": "a", "peers": 10, "measure": "hit_ratio", "unit": "share", **estimate}
+        {"variant": "a", "system": "vitis", "peers": 10, "measure": "hit_ratio", "unit": "share", **estimate}
     ]
     assert run.trials.loc[0, ["seed", "hit_ratio"]].tolist() == [1, 0.5]
     assert list(run.tables) == ["deliveries"]
-    assert run.tables["deliveries"].trial.tolist() == ["a=1-1", "a=1-1"]
+    what = {"trial": "a=1-1", "variant": "a", "system": "vitis", "peers": 10, "trial.seed": 1}
+    assert run.tables["deliveries"].to_dict("records") == [
+        {**what, "event": 1, "delivered": True, "seed": 8},
+        {**what, "event": 2, "delivered": False, "seed": 9},
+    ]
     with pytest.raises(KeyError, match="the tables are deliveries"):
         run.tables["lookups"]

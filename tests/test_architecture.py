@@ -82,6 +82,7 @@ FLOORS: list[set[str]] = [
     {"analysis.measures"},
     {"analysis.claims"},
     {"analysis.report"},
+    {"analysis.export"},
     {"analysis"},
     {"analysis.workloads"},
     {"trellis", "trellis.on_spark"},

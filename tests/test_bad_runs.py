@@ -21,6 +21,7 @@ from emulator.files.damage import DamagedFile
 from emulator.files.disk import full_disk, told
 from emulator.trials.trial import REASON, _Pipe, run_trial
 from emulator.trials.worker import Worker
+from trellis.command import steps
 from trellis.command.cli import app
 from trellis.command.exits import UserError, last_resort, readable
 
@@ -71,6 +72,21 @@ def refused(*arguments: object) -> str:
     assert result.exit_code == 2, result.output
     assert time.process_time() - began < 3
     return result.stdout + result.stderr
+
+
+@pytest.mark.parametrize("command", ["run", "plan", "analyze", "report", "export"])
+def test_a_run_that_can_only_be_read_is_refused_at_once(
+    run: RunDirectory, command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(**_: object) -> None:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    monkeypatch.setattr(steps, "TemporaryFile", refuse)
+    before = {path: path.stat().st_mtime_ns for path in run.path.rglob("*")}
+    text = " ".join(refused(command, run.path).split())
+    assert f"{run.path} cannot be written (Read-only file system), and nothing was done" in text
+    assert "cp -R" in text
+    assert {path: path.stat().st_mtime_ns for path in run.path.rglob("*")} == before
 
 
 @pytest.mark.parametrize("damage", DAMAGE)

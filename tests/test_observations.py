@@ -14,6 +14,7 @@ import pytest
 from fake_environment import FakeEnvironment
 from pyspark.sql import SparkSession
 from small_trial import Outcome, make_plan, run, trial_spec
+from tables_page import differences
 from talking_toy import BLOCK, IDLE, LATE, Talking, TalkingParameters, Watch
 
 import trellis
@@ -144,6 +145,10 @@ def analyzed(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> A
 def tables_of(analyzed: Analyzed) -> Any:
     path: Path = analyzed[0].path
     return trellis.open_run(path).tables
+
+
+def test_the_tables_are_as_the_page_of_tables_says(analyzed: Analyzed) -> None:
+    assert differences(analyzed[0]) == []
 
 
 def test_observations_are_a_table(analyzed: Analyzed) -> None:

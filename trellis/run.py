@@ -1,17 +1,23 @@
-"""Finished runs, with their verdict, their measures and their tables as data frames."""
+"""Finished runs, with their verdict, their measures, tables and figures, as data frames."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import pyarrow.dataset as ds
 
+from analysis.charts.results import Results, identity_of
+from emulator.experiment.file.document import WRITTEN, read_document
 from emulator.experiment.run.directory import RunDirectory
 from emulator.experiment.run.summary_file import check_table, read_summary, table_digests
+from trellis.figure import Figure
+
+if TYPE_CHECKING:
+    from analysis.export.figures import NamedFigure
 
 
 class Run:
@@ -47,14 +53,13 @@ class Run:
     def summary(self) -> pd.DataFrame:
         """The measures: a row for each variant and measure.
 
-        Columns: variant, the keys that were varied, measure, unit, and the mean over the seeds with its 95 %
-        confidence interval as `summary.json` has them.
+        Columns: variant, system, the keys that were varied, measure, unit, and the mean over the seeds with
+        its 95 % confidence interval as `summary.json` has them. `measures` describes the measures.
         """
         units = {name: about["unit"] for name, about in self._told["measures"].items()}
         return pd.DataFrame(
             [
-                {"variant": variant["variant"], **variant["values"], "measure": name, "unit": units.get(name)}
-                | estimate
+                identity_of(variant, self._experiment) | {"measure": name, "unit": units.get(name)} | estimate
                 for variant in self._told["variants"]
                 for name, estimate in variant["measures"].items()
             ]
@@ -62,24 +67,91 @@ class Run:
 
     @cached_property
     def trials(self) -> pd.DataFrame:
-        """A row for each trial: trial, variant, the keys that were varied, seed, state, and every measure."""
+        """A row for each trial: trial, variant, system, the keys that were varied, seed, state, and every
+        measure."""
         return pd.DataFrame(
             [
-                {key: trial[key] for key in ("trial", "variant")}
-                | trial["values"]
-                | {key: trial[key] for key in ("seed", "state")}
-                | trial["measures"]
+                self._what(trial) | {"state": trial["state"]} | trial["measures"]
                 for trial in self._told["trials"]
             ]
         )
 
     @cached_property
+    def measures(self) -> pd.DataFrame:
+        """A row for each measure, by name: title, unit (of its values; a share is between 0 and 1), better
+        ("lower", "higher" or None), about (what it is) and group (the heading in the report)."""
+        return pd.DataFrame.from_dict(
+            self._told["measures"], orient="index", columns=["title", "unit", "better", "about", "group"]
+        ).rename_axis("measure")
+
+    @cached_property
+    def fidelity(self) -> pd.DataFrame:
+        """What was asked of the emulation and what it did: a row for each trial and check.
+
+        Columns: trial, variant, system, the keys that were varied, seed, check, measured (None if it was
+        not), limit, unit, ok (whether the trial is within the limit), detail.
+        """
+        names = {"name": "check", **{key: key for key in ("measured", "limit", "unit", "ok", "detail")}}
+        return pd.DataFrame(
+            [
+                self._what(trial) | {name: check.get(key) for key, name in names.items()}
+                for trial in self._told["trials"]
+                for check in (trial.get("fidelity") or {}).get("checks", ())
+            ]
+        )
+
+    @cached_property
+    def claims(self) -> pd.DataFrame:
+        """The verdicts over the paper's claims: a row for each number of each claim, and for each variant
+        that the number is of.
+
+        Columns: claim, statement, outcome ("yes", "no", "other setting", "not decided"), number, paper (what
+        the paper prints), unit, number_outcome ("held", "better", "missed", "not measured"), of, and the mean
+        over the seeds with ci95 and seeds, in the number's unit.
+        """
+        from analysis.export.tables import claims_table
+
+        table = claims_table(self._results)
+        return pd.DataFrame(list(table.rows), columns=list(table.columns))
+
+    def compare(self, between: str, base: str | None = None) -> pd.DataFrame:
+        """Return how the variants differ that differ in the varied key `between`, seed by seed.
+
+        There is a row for each measure of each variant beside the one with the first value of the key, or
+        with `base`. Columns: key, base, other, setting (the other varied keys in words), measure, title,
+        unit, better, base_mean, other_mean, difference (other - base) with ci95 and seeds, relative, and
+        reading (what so many seeds allow to say).
+
+        Raises analysis.charts.results.ResultsError if the key is not varied, or does not have that value.
+        """
+        from analysis.export.tables import DIFFERENCES, difference_rows
+        from analysis.report.between import pairings
+
+        rows = difference_rows(between, pairings(self._results, between, base))
+        return pd.DataFrame(rows, columns=list(DIFFERENCES))
+
+    @property
+    def figures(self) -> list[str]:
+        """The names of the report's figures, which are their anchors in the page."""
+        return list(self._figures)
+
+    def figure(self, name: str) -> Figure:
+        """Return a figure of the report. Raises KeyError with all names if there is none of this name."""
+        if name not in self._figures:
+            raise KeyError(f"{name}: the figures are {', '.join(self._figures)}")
+        return Figure(self._figures[name])
+
+    @cached_property
     def tables(self) -> Mapping[str, pd.DataFrame]:
-        """The tables by name, all trials together; `analysis/tables/build_tables.py` describes each column.
+        """The tables by name, all trials together; `docs/tables.md` describes their columns.
+
+        Each row also has trial, variant, system, seed, and the keys that were varied. Where a table has a
+        column of that name itself, the added one is named with "trial." before it.
 
         Raises emulator.files.damage.DamagedFile for a table that was changed since the analysis wrote it.
         """
-        return _Tables(self._directory, table_digests(self._directory, self._told))
+        trials = pd.DataFrame([self._what(trial) for trial in self._told["trials"]])
+        return _Tables(self._directory, table_digests(self._directory, self._told), trials)
 
     def analyze(self, report: bool = True, watch: Callable[[str], None] = lambda text: None) -> None:
         """Make tables and measures anew from the telemetry, and the report.
@@ -95,19 +167,41 @@ class Run:
             analyze(self._directory, in_words(watch))
         if report:
             write_report(self._directory)
-        for name in ("_told", "summary", "trials", "tables"):
-            self.__dict__.pop(name, None)
+        for name, of in vars(type(self)).items():
+            if isinstance(of, cached_property):
+                self.__dict__.pop(name, None)
 
     @cached_property
     def _told(self) -> dict[str, Any]:
         return read_summary(self._directory)
 
+    @cached_property
+    def _experiment(self) -> Mapping[str, Any]:
+        return read_document(self._directory.experiment, WRITTEN).values
+
+    @cached_property
+    def _results(self) -> Results:
+        return Results.read(self._directory)
+
+    @cached_property
+    def _figures(self) -> Mapping[str, NamedFigure]:
+        from analysis.export.figures import figures_of
+        from analysis.report.shown import Shown
+
+        return figures_of(Shown.by(self._results))
+
+    def _what(self, trial: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what a trial is."""
+        what = identity_of(trial, self._experiment)
+        return {"trial": trial["trial"], **what, "seed": trial["seed"]}
+
 
 class _Tables(Mapping[str, pd.DataFrame]):
     """Reads each table once, when it is first asked for, if it is what the analysis wrote."""
 
-    def __init__(self, run: RunDirectory, digests: Mapping[str, str] | None) -> None:
+    def __init__(self, run: RunDirectory, digests: Mapping[str, str] | None, trials: pd.DataFrame) -> None:
         self._run = run
+        self._trials = trials
         self._folder = run.tables
         self._digests = digests
         self._read: dict[str, pd.DataFrame] = {}
@@ -119,7 +213,7 @@ class _Tables(Mapping[str, pd.DataFrame]):
             if self._digests is not None:
                 check_table(self._run, self._digests, name)
             rows = ds.dataset(self._folder / name, format="parquet", partitioning="hive").to_table()
-            self._read[name] = rows.to_pandas()
+            self._read[name] = _with_trials(rows.to_pandas(), self._trials)
         return self._read[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -128,6 +222,14 @@ class _Tables(Mapping[str, pd.DataFrame]):
 
     def __len__(self) -> int:
         return len(list(iter(self)))
+
+
+def _with_trials(rows: pd.DataFrame, trials: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of a table with what their trials are, in new columns before the table's own."""
+    taken = set(rows.columns) - {"trial"}
+    names = {name: f"trial.{name}" if name in taken else name for name in trials.columns}
+    added = trials.rename(columns=names).set_index("trial").loc[rows.pop("trial")].reset_index()
+    return pd.concat([added.set_index(rows.index), rows], axis=1)
 
 
 def open_run(path: Path | str) -> Run:

@@ -17,6 +17,7 @@ class Tick:
     at: float
     """The position in the drawing."""
     text: str
+    value: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +48,12 @@ class Axis:
         """Return about `count` round numbers inside the axis; the powers of ten of a logarithmic one."""
         if self.logarithmic:
             powers = range(math.ceil(math.log10(self.low)), math.floor(math.log10(self.high)) + 1)
-            return [Tick(self.place(10.0**n), number(10.0**n)) for n in powers]
+            return [Tick(self.place(10.0**n), number(10.0**n), 10.0**n) for n in powers]
         step = _round_step((self.high - self.low) / count)
         decimals = max(-math.floor(math.log10(step) + 1e-9), 0)
         first, last = math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9)
-        return [Tick(self.place(n * step), number(n * step, decimals)) for n in range(first, last + 1)]
+        values = [n * step for n in range(first, last + 1)]
+        return [Tick(self.place(value), number(value, decimals), value) for value in values]
 
 
 def _round_step(least: float) -> float:

@@ -57,6 +57,9 @@ class BarChart:
     parts: list[str]
     rows: list[DrawnRow]
     height: int
+    bars: Sequence[Row]
+    """The bars as they were given, for those who draw elsewhere."""
+    quantity: Quantity
     width: int = WIDTH
     bar_height: int = BAR_HEIGHT
 
@@ -74,6 +77,7 @@ def bar_chart(
         name, title, about, axis, axis.ticks(5), list(parts),
         [_draw(index, row, parts, axis, x) for index, row in enumerate(rows)],
         _TOP + _ROW * len(rows) + _BOTTOM,
+        list(rows), x,
     )  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from analysis.charts.axis import Axis, Tick, span
@@ -118,7 +118,10 @@ class Column:
     at: float
     text: str
     values: list[str | None]
-    heights: list[float | None]
+    numbers: list[tuple[float, ...] | None]
+    """The values as they are shown, each with the ends of its interval if it has one."""
+    x: float
+    """The position on the scale of the axis."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +136,12 @@ class LineChart:
     x_ticks: list[Tick]
     series: list[DrawnSeries]
     columns: list[Column]
-    marks: list[DrawnMark] = field(default_factory=list)
+    marks: list[DrawnMark]
+    lines: Sequence[Series]
+    """The series as they were given, for those who draw elsewhere; so are `moments`."""
+    moments: Sequence[Mark]
+    quantities: tuple[Quantity, Quantity]
+    """What the axes show."""
     width: int = WIDTH
     height: int = _TOP + _PLOT + _BOTTOM
 
@@ -165,7 +173,7 @@ def line_chart(
     tags = _tags([one.label for one in series])
     right = WIDTH - 12 - max(9 * len(tag) for tag in tags) - 8
     points = [p for one in series for p in one.points]
-    edges = [shown(edge, y.unit) for p in points for edge in _interval(p)]
+    edges = [shown(edge, y.unit) for p in points for edge in interval(p)]
     low, high = span(edges, from_zero, 100.0 if is_share(y.unit) else None)
     y_axis = Axis(y.label, low, high, _TOP + _PLOT, _TOP)
     xs = sorted({shown(p.x, x.unit) for p in points})
@@ -186,8 +194,9 @@ def line_chart(
         name, title, about, x_axis, y_axis,
         _x_ticks(x_axis, xs if few else []),
         _spread(drawn),
-        [_column(at, series, x_axis, y_axis, x, y, write_x) for at in _positions(series)],
+        [_column(at, series, x_axis, x, y, write_x) for at in _positions(series)],
         _drawn_marks(marks, x_axis, x_low, x_high),
+        list(series), list(marks), (x, y),
     )  # fmt: skip
 
 
@@ -212,10 +221,16 @@ def _drawn_marks(marks: Sequence[Mark], axis: Axis, low: float, high: float) -> 
     return found
 
 
-def _interval(point: Point) -> tuple[float, float]:
+def interval(point: Point) -> tuple[float, float]:
     """Return the ends of the interval that are drawn: neither is below 0, unless the value itself is."""
     low, high = point.y - (point.half or 0), point.y + (point.half or 0)
     return (max(low, 0.0) if point.y >= 0 else low), high
+
+
+def numbers(point: Point, unit: str) -> tuple[float, ...]:
+    """Return a value as it is shown, to six digits, with the ends of its interval if it has one."""
+    found = (point.y, *(interval(point) if point.half is not None else ()))
+    return tuple(float(f"{shown(value, unit):.6g}") for value in found)
 
 
 def _tags(labels: Sequence[str]) -> list[str]:
@@ -237,7 +252,7 @@ def _draw(
     whiskers = []
     for p, (left, _) in zip(one.points, spots, strict=True):
         if p.half:
-            low, high = (y_axis.place(y_axis.clip(shown(edge, y_unit))) for edge in _interval(p))
+            low, high = (y_axis.place(y_axis.clip(shown(edge, y_unit))) for edge in interval(p))
             whiskers.append((left, low, high))
     end = (x_axis.end + 8, spots[-1][1] + 4) if spots else (x_axis.end + 8, y_axis.start)
     markers = spots[(style * every // 8) :: every]
@@ -265,7 +280,7 @@ def _x_ticks(axis: Axis, values: Sequence[float]) -> list[Tick]:
     """Return ticks at the values themselves where there is room, or else at round numbers."""
     places = [axis.place(value) for value in values]
     if values and all(b - a >= 34 for a, b in pairwise(places)):
-        return [Tick(at, Quantity("").text(value)) for at, value in zip(places, values, strict=True)]
+        return [Tick(at, Quantity("").text(v), v) for at, v in zip(places, values, strict=True)]
     return axis.ticks(6)
 
 
@@ -280,7 +295,6 @@ def _column(
     at: float,
     series: Sequence[Series],
     x_axis: Axis,
-    y_axis: Axis,
     x: Quantity,
     y: Quantity,
     write_x: Callable[[float], str],
@@ -290,5 +304,6 @@ def _column(
         x_axis.place(shown(at, x.unit)),
         write_x(at),
         [None if p is None else y.text(p.y, p.half) for p in points],
-        [None if p is None else y_axis.place(shown(p.y, y.unit)) for p in points],
+        [None if p is None else numbers(p, y.unit) for p in points],
+        shown(at, x.unit),
     )

@@ -108,6 +108,10 @@ class Results:
         measured.sort(key=lambda t: (not t["valid"], int(t["seed"])))
         return {t["variant"]: t["trial"] for t in reversed(measured)}
 
+    def identity(self, of: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what a trial or a variant is, by name: variant, system, and each varied key."""
+        return identity_of(of, self.experiment)
+
     def has(self, table: str) -> bool:
         """Return whether the run has a table, which only some runs have."""
         return (self.run.tables / table).is_dir()
@@ -154,6 +158,13 @@ class Results:
                     check_table(self.run, self._digests, name, folder)
         except DamagedFile as error:
             raise ResultsError(str(error)) from None
+
+
+def identity_of(of: Mapping[str, Any], experiment: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a trial or a variant of an experiment is: variant, system, and each varied key."""
+    values: Mapping[str, Any] = of["values"]
+    system = values.get("system.name") or (experiment.get("system") or {}).get("name", "")
+    return {"variant": of["variant"], "system": system, **values}
 
 
 def variant_labels(variants: Sequence[Mapping[str, Any]]) -> dict[str, str]:

@@ -10,7 +10,7 @@ from typing import Literal
 from pyspark.sql import DataFrame
 
 Tables = Mapping[str, DataFrame]
-"""The tables of a run by name, all trials together (`analysis.tables.build_tables` describes them)."""
+"""The tables of a run by name, all trials together (`docs/tables.md` describes them)."""
 Query = Callable[[Tables], DataFrame]
 """A function that returns one row a trial: the column `trial`, and a column for each measure that it finds.
 

@@ -11,6 +11,8 @@ from markupsafe import Markup
 
 from analysis.charts import numerals
 from analysis.charts.bars import BarChart
+from analysis.charts.delivery_tree import Drawing
+from analysis.charts.values import values_of
 
 _TEMPLATES = Path(__file__).parent / "templates"
 
@@ -43,7 +45,7 @@ def _environment() -> Environment:
     )
     environment.globals.update(
         style=Markup((_TEMPLATES / "style.css").read_text()),
-        script=Markup((_TEMPLATES / "page.js").read_text()),
+        script=Markup("\n".join((_TEMPLATES / name).read_text() for name in ("page.js", "downloads.js"))),
         markers=MARKERS,
         is_bars=lambda chart: isinstance(chart, BarChart),
     )
@@ -52,6 +54,7 @@ def _environment() -> Environment:
         quantity=numerals.quantity,
         estimate=_estimate,
         points=_points,
+        rows=_rows,
         value=_value,
         shown_unit=numerals.shown_unit,
     )
@@ -69,9 +72,15 @@ def _estimate(found: dict[str, Any] | None, unit: str = "") -> str:
     return numerals.estimate(found["mean"], found.get("ci95"), unit) if found else numerals.number(None)
 
 
+def _rows(chart: BarChart | Drawing) -> dict[str, Any]:
+    """Return the values of a chart for the script, which makes a CSV of them."""
+    values = values_of(chart)
+    return {"columns": values.columns, "rows": values.rows}
+
+
 def _points(chart: Any) -> dict[str, Any]:
-    """Return what the script needs to show the values under the pointer."""
+    """Return what the script needs to show the values under the pointer, and to make a CSV of them."""
     return {
         "labels": [one.label for one in chart.series],
-        "columns": [[c.at, c.text, c.values, c.heights] for c in chart.columns],
+        "columns": [[c.at, c.text, c.values, c.x, c.numbers] for c in chart.columns],
     }

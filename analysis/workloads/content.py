@@ -20,7 +20,7 @@ from analysis.report.figures_spread import Spread, spread
 from analysis.tables import content, costs, installations, routing, topology
 from analysis.workloads.events import EVENT_FIGURES, OVERHEAD_HISTOGRAM, PUBLICATIONS, SUBSCRIPTIONS, TREE
 
-_COLUMNS = "`analysis.tables.build_tables` describes the columns."
+_COLUMNS = "`docs/tables.md` describes the columns."
 
 
 def _interests(tables: RunTables) -> DataFrame:

@@ -71,7 +71,7 @@ def _tree(results: Results) -> Iterator[Block | None]:
 
 OVERHEAD_HISTOGRAM: Final = Table(
     "overhead_histogram",
-    "Peers by the share of unwanted copies of events; `analysis.tables.build_tables` describes the columns.",
+    "Peers by the share of unwanted copies of events; `docs/tables.md` describes the columns.",
     "trial string, low double, high double, peers bigint, share double, above double",
     ("low",),
     overhead_histogram,

@@ -67,7 +67,7 @@ LOOKUPS: Final = WorkloadAnalysis(
     tables=(
         Table(
             "lookups",
-            "One row for each lookup; `analysis.tables.build_tables` describes the columns.",
+            "One row for each lookup; `docs/tables.md` describes the columns.",
             lookups.LOOKUPS,
             ("lookup",),
             _lookups,

@@ -1,4 +1,4 @@
-"""A small analyzed run, made up by the schema of `analysis.tables.build_tables`, without Spark."""
+"""A small analyzed run, made up by what `docs/tables.md` says of tables, without Spark."""
 
 from __future__ import annotations
 

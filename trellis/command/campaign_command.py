@@ -15,7 +15,7 @@ from emulator.files.input_facts import counted
 from trellis.command.exits import INVALID, VALID, UserError, endings, err, readable, resumable
 from trellis.command.inputs import check_expectations
 from trellis.command.outcome import out, say_summary, say_verdict
-from trellis.command.steps import analyze_run, given_command, new_screen, report_run
+from trellis.command.steps import analyze_run, given_command, need_writable, new_screen, report_run
 
 if TYPE_CHECKING:
     from emulator.experiment.file.spec import ExperimentSpec
@@ -85,7 +85,9 @@ def _find_campaign(
     if target.is_dir():
         if options:
             raise UserError(f"--set changes an experiment file, and {target} is a campaign. Start a new one")
-        return open_run(target)
+        directory, spec = open_run(target)
+        need_writable(directory)
+        return directory, spec
     spec = load(target, options)
     if spec.runtime.kind != "virtual":
         raise UserError("campaigns run on the virtual clock. Leave runtime.kind out")

@@ -29,6 +29,7 @@ from trellis.command.exits import (
     resumable,
     say_error,
 )
+from trellis.command.export_command import commands as export_commands
 from trellis.command.inputs import (
     InputWarnings,
     check_drawing,
@@ -54,7 +55,7 @@ from trellis.command.package_commands import say_displaced
 from trellis.command.releases import commands as release_commands
 from trellis.command.run_commands import commands as run_commands
 from trellis.command.schema_command import commands as schema_commands
-from trellis.command.steps import analyze_run, given_command, new_screen, report_run
+from trellis.command.steps import analyze_run, given_command, need_writable, new_screen, report_run
 from trellis.command.trace_commands import commands as trace_commands
 
 if TYPE_CHECKING:
@@ -73,6 +74,7 @@ app.add_typer(package_commands)
 app.add_typer(trace_commands)
 app.add_typer(campaign_commands)
 app.add_typer(compare_commands)
+app.add_typer(export_commands)
 app.add_typer(run_commands)
 app.add_typer(schema_commands)
 
@@ -302,6 +304,7 @@ def _find_run(
         refuse(spec)
         return create_run(spec, folder), spec
     directory, spec = open_run(resume)
+    need_writable(directory)
     refuse(spec)
     _need_systems(spec)
     if target is not None:
@@ -323,9 +326,12 @@ def _need_systems(spec: ExperimentSpec) -> None:
 
 
 def _open(path: Path) -> RunDirectory:
+    """Return a run directory that is going to be written."""
     from emulator.experiment.run.runs import open_run
 
-    return open_run(path)[0]
+    directory = open_run(path)[0]
+    need_writable(directory)
+    return directory
 
 
 def _written(

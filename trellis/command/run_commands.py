@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 commands = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 Folder = Annotated[Path, typer.Argument(metavar="[FOLDER]", help="Where run directories are.")]
-_MADE = {"experiment.yaml", "trials", "tables", "summary.json", "digests.json", "report", "smaller"}
+_MADE = {"experiment.yaml", "trials", "tables", "summary.json", "digests.json", "report", "smaller", "export"}
 """Trellis makes these files and folders in a run directory; `clean` keeps a folder that has others."""
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
 
 from trellis.command.exits import UserError, err, last_resort
@@ -27,6 +28,23 @@ def given_command(directory: RunDirectory) -> str:
     from emulator.experiment.run.runs import command_of
 
     return command_of(directory, shlex.join(["trellis", *sys.argv[1:]]))
+
+
+def need_writable(directory: RunDirectory) -> None:
+    """Raises UserError if no file can be made in a run directory.
+
+    It tries a file, as permissions alone do not tell of a file system that is mounted for reading.
+    """
+    try:
+        with TemporaryFile(dir=directory.path):
+            return
+    except OSError as error:
+        why = error.strerror or type(error).__name__
+    path = shlex.quote(str(directory.path))
+    raise UserError(
+        f"{path} cannot be written ({why}), and nothing was done. Make it writable, or take a copy: "
+        f"cp -R {path} COPY"
+    )
 
 
 def analyze_run(directory: RunDirectory, screen: Screen, early: EarlySpark | None = None) -> None:

@@ -1,0 +1,75 @@
+"""The values of a chart as rows, for files and data frames.
+
+Values are on the scale of the chart: shares are percent. `low` and `high` are the ends of the 95 % confidence
+interval over seeds, as it is drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import nan
+
+from analysis.charts.bars import BarChart
+from analysis.charts.chart import LineChart, interval
+from analysis.charts.delivery_tree import Drawing
+from analysis.charts.numerals import shown
+
+Cell = float | int | str
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """Rows of numbers and texts under headings."""
+
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
+
+
+def values_of(chart: LineChart | BarChart | Drawing) -> Values:
+    """Return the values of a chart.
+
+    A chart of lines has a row for each point: number and name of the series, x, y, low, high. A chart of
+    bars has one for each segment: number and name of the bar and of the part, value, low, high. A delivery
+    tree has one for each peer: the peer that sent to it, what it is, its hops from the publisher and the time
+    (ms) from the sender's copy. `low` and `high` are left out where nothing has an interval.
+    """
+    if isinstance(chart, Drawing):
+        return _of_tree(chart)
+    return _of_lines(chart) if isinstance(chart, LineChart) else _of_bars(chart)
+
+
+def _of_lines(chart: LineChart) -> Values:
+    x, y = chart.quantities
+    has_intervals = any(p.half is not None for one in chart.lines for p in one.points)
+    rows: list[Sequence[Cell]] = []
+    for number, one in enumerate(chart.lines):
+        for p in one.points:
+            ends: tuple[float, ...] = ()
+            if has_intervals:
+                low, high = interval(p)
+                ends = (nan, nan) if p.half is None else (shown(low, y.unit), shown(high, y.unit))
+            rows.append((number, one.label, shown(p.x, x.unit), shown(p.y, y.unit), *ends))
+    return Values(("number", "series", "x", "y", *(("low", "high") if has_intervals else ())), rows)
+
+
+def _of_bars(chart: BarChart) -> Values:
+    unit = chart.quantity.unit
+    has_intervals = any(row.half is not None for row in chart.bars)
+    rows: list[Sequence[Cell]] = []
+    for number, row in enumerate(chart.bars):
+        ends: tuple[float, ...] = ()
+        if has_intervals:
+            total = sum(row.values)
+            half = nan if row.half is None else row.half
+            ends = (shown(total - half, unit), shown(total + half, unit))
+        for part, value in enumerate(row.values):
+            rows.append((number, row.label, part, chart.parts[part], shown(value, unit), *ends))
+    columns = ("number", "bar", "part_number", "part", "value")
+    return Values((*columns, *(("low", "high") if has_intervals else ())), rows)
+
+
+def _of_tree(drawing: Drawing) -> Values:
+    nodes = [] if not drawing.is_measured else drawing.tree.nodes
+    rows = [(n.peer, "" if n.sender is None else n.sender, n.kind, n.depth, n.delay_ms) for n in nodes]
+    return Values(("peer", "sender", "kind", "hops", "delay_ms"), rows)

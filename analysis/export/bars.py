@@ -1,0 +1,68 @@
+"""Draws a chart of bars for a paper; a whisker is the interval over seeds."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import Final
+
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+
+from analysis.charts.bars import BarChart
+from analysis.charts.numerals import shown
+from analysis.export.style import (
+    HATCHES,
+    INK,
+    LINE,
+    colour,
+    legend_columns,
+    legend_height,
+    letters,
+    mark_ticks,
+)
+
+_ROW: Final = 0.31
+"""The height (inches) of a bar with its label."""
+_THICK: Final = 0.42
+"""The thickness of a bar, as a share of its row."""
+
+
+def draw_bars(chart: BarChart, width: float) -> Figure:
+    """Return a figure of a width in inches, as high as its bars need."""
+    several = len(chart.parts) > 1
+    labels = ["\n".join(textwrap.wrap(part, letters(width - 0.6))) or part for part in chart.parts]
+    height = _ROW * len(chart.bars) + 3 * LINE + (legend_height(labels, width) if several else 0)
+    figure = Figure(figsize=(width, height), layout="constrained")
+    axes = figure.subplots()
+    unit = chart.quantity.unit
+    for number, (row, laid_out) in enumerate(zip(chart.bars, chart.rows, strict=True)):
+        left = 0.0
+        for part, value in enumerate(row.values):
+            style = part if several else number
+            axes.barh(
+                number, shown(value, unit), _THICK, left, facecolor=(colour(style), 0.28),
+                edgecolor=colour(style), hatch=HATCHES[style % 8], linewidth=0.7,
+            )  # fmt: skip
+            left += shown(value, unit)
+        if row.half:
+            axes.errorbar(
+                left, number, xerr=shown(row.half, unit), color=INK, linewidth=0.8, capsize=2, capthick=0.8
+            )
+        above = number - 0.5
+        axes.text(0, above, f" {row.label}", transform=axes.get_yaxis_transform(), va="center")
+        axes.text(1, above, laid_out.text, transform=axes.get_yaxis_transform(), va="center", ha="right")
+    axes.set_xlim(chart.x.low, chart.x.high)
+    axes.set_ylim(len(chart.bars) - 0.6, -0.8)
+    axes.set_xlabel(chart.x.label)
+    mark_ticks(axes, [(tick.value, tick.text) for tick in chart.x_ticks], "x")
+    axes.set_yticks([])
+    axes.grid(axis="x")
+    axes.set_axisbelow(True)
+    if several:
+        keys = [
+            Patch(facecolor=(colour(i), 0.28), edgecolor=colour(i), hatch=HATCHES[i % 8], label=label)
+            for i, label in enumerate(labels)
+        ]
+        columns = legend_columns(labels, width)
+        figure.legend(handles=keys, loc="outside upper left", ncols=columns, columnspacing=1.2)
+    return figure

@@ -1,0 +1,184 @@
+"""Writes the figures and tables of a run, each in several forms, and an index of the files."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import quote
+
+from analysis.charts.bars import BarChart
+from analysis.charts.chart import LineChart
+from analysis.charts.delivery_tree import Drawing
+from analysis.charts.numerals import shown_unit
+from analysis.charts.results import Results, ResultsError
+from analysis.charts.values import values_of
+from analysis.export.csv_text import csv_text, plain
+from analysis.export.draw import drawn_file
+from analysis.export.figures import NamedFigure, figures_of
+from analysis.export.latex import booktabs
+from analysis.export.pgfplots import pgfplots
+from analysis.export.tables import Table, tables_of
+from analysis.report.report import verdict
+from analysis.report.shown import Shown
+from emulator.experiment.run.directory import RunDirectory
+from emulator.files.disk import naming
+from emulator.files.reading import read_regular
+
+INDEX: Final = "index.json"
+_LARGEST_INDEX: Final = 1 << 26
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What an export wrote."""
+
+    folder: Path
+    files: list[str]
+    troubles: list[str]
+    """Reports of what could not be drawn."""
+
+
+def export(run: RunDirectory, folder: Path, only: Sequence[str], width: float) -> Written:
+    """Write figures and tables of a run into a folder, all of them or `only` those with these names.
+
+    `width` is that of figures, in inches. Files that are there are replaced, each at once, and others are
+    left. `index.json` has an entry for each file: what it shows, of which run, and the command that makes it
+    anew; an export of some keeps the entries of others. The same run gives the same bytes.
+
+    Raises ResultsError if the run was not analyzed or has no figure or table of a name, and OSError.
+    """
+    results = Results.read(run)
+    shown = Shown.by(results)
+    figures, tables = figures_of(shown), tables_of(results, shown)
+    unknown = [name for name in only if name not in figures and name not in tables]
+    if unknown:
+        raise ResultsError(
+            f"{run.path} has no figure or table {', '.join(unknown)}. "
+            f"Figures: {', '.join(figures) or 'none'}. Tables: {', '.join(tables) or 'none'}"
+        )
+    folder.mkdir(parents=True, exist_ok=True)
+    entries: list[dict[str, Any]] = []
+    items: list[NamedFigure | Table] = [*tables.values(), *figures.values()]
+    for item in items:
+        if only and item.id not in only:
+            continue
+        told = _about(results, item, width)
+        forms: Iterable[tuple[str, str | bytes]]
+        if isinstance(item, NamedFigure):
+            forms = _figure_files(item, width, told)
+        else:
+            forms = _table_files(item, told)
+        for kind, content in forms:
+            file = f"{_stem(item.id)}.{kind}"
+            _replace(folder / file, content)
+            entries.append({"file": file, **told})
+    kept = _other_entries(folder / INDEX, {entry["file"] for entry in entries}) if only else []
+    index = {"files": sorted([*kept, *entries], key=lambda entry: str(entry["file"]))}
+    _replace(folder / INDEX, json.dumps(index, indent=1, ensure_ascii=False) + "\n")
+    return Written(folder, [entry["file"] for entry in entries], [each.text for each in shown.troubles])
+
+
+def _stem(name: str) -> str:
+    """Return a name as that of a file: without a slash, or anything else that LaTeX or a shell reads."""
+    return quote(name, safe="").replace("%", "_")
+
+
+def _about(results: Results, item: NamedFigure | Table, width: float) -> dict[str, Any]:
+    """Return the entry of a figure or a table in the index."""
+    valid, reasons = verdict(results.summary)
+    path = shlex.quote(str(results.run.path))
+    size = f" --width {width!r}in" if isinstance(item, NamedFigure) else ""
+    told: dict[str, Any] = {
+        "id": item.id,
+        "kind": "figure" if isinstance(item, NamedFigure) else "table",
+        "shows": item.title,
+        "about": item.about,
+        "run": results.run.path.name,
+        "valid": valid,
+        **({} if valid else {"reasons": reasons}),
+        "command": f"trellis export {path} --figure {shlex.quote(item.id)}{size}",
+    }
+    if isinstance(item, NamedFigure):
+        told |= _axes(item.chart)
+    return told
+
+
+def _axes(chart: LineChart | BarChart | Drawing) -> dict[str, Any]:
+    """Return what the columns of a figure's CSV are, and the whole names of its series."""
+    if isinstance(chart, Drawing):
+        return {}
+    if isinstance(chart, LineChart):
+        x, y = chart.quantities
+        drawn = [one.label for one in chart.series if one.shown]
+        names = [one.label for one in chart.lines]
+        of = {"x": _quantity(x.title, x.unit), "y": _quantity(y.title, y.unit), "series": names}
+        return of if len(drawn) == len(names) else {**of, "drawn": drawn}
+    value = _quantity(chart.quantity.title, chart.quantity.unit)
+    return {"value": value, "bars": [row.label for row in chart.bars], "parts": chart.parts}
+
+
+def _quantity(title: str, unit: str) -> dict[str, str]:
+    return {"title": title, "unit": shown_unit(unit)}
+
+
+def _figure_files(
+    figure: NamedFigure, width: float, told: Mapping[str, Any]
+) -> Iterator[tuple[str, str | bytes]]:
+    """Yield the ending and the content of each file of a figure."""
+    chart = figure.chart
+    values = values_of(chart)
+    names = [i for i, column in enumerate(values.columns) if column in ("series", "bar", "part")]
+    rows = [
+        [plain(str(cell), int(row[i - 1])) if i in names else cell for i, cell in enumerate(row)]
+        for row in values.rows
+    ]
+    yield "csv", csv_text(values.columns, rows)
+    yield "svg", drawn_file(chart, "svg", width)
+    yield "pdf", drawn_file(chart, "pdf", width)
+    if not isinstance(chart, Drawing):
+        yield "tex", pgfplots(chart, f"{_stem(figure.id)}.csv", width, _said(told))
+
+
+def _table_files(table: Table, told: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the ending and the content of each file of a table."""
+    yield "csv", csv_text(table.columns, table.rows)
+    yield "tex", booktabs(table.headings, table.texts, _said(told))
+
+
+def _said(told: Mapping[str, Any]) -> str:
+    invalid = "" if told["valid"] else "THE RUN IS INVALID. "
+    return f"{invalid}{told['shows']}, of the run {told['run']}. Made by: {told['command']}"
+
+
+def _other_entries(index: Path, written: set[str]) -> list[dict[str, Any]]:
+    """Return the entries of an index for other files that are still there.
+
+    Raises ResultsError if it is none.
+    """
+    if not index.exists():
+        return []
+    try:
+        entries = json.loads(read_regular(index, _LARGEST_INDEX))["files"]
+        return [e for e in entries if e["file"] not in written and (index.parent / e["file"]).is_file()]
+    except (ValueError, LookupError, TypeError) as error:
+        raise ResultsError(
+            f"{index} is no index of an export ({error}). Remove it, or export to another folder by --to"
+        ) from None
+
+
+def _replace(path: Path, content: str | bytes) -> None:
+    """Replace a file at once. Raises OSError that names it."""
+    draft = path.with_name(path.name + ".new")
+    try:
+        with naming(draft):
+            draft.write_bytes(content.encode() if isinstance(content, str) else content)
+            draft.replace(path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            draft.unlink(missing_ok=True)
+        raise
