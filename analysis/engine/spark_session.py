@@ -24,6 +24,8 @@ _PLAIN_FILES = {
 """Settings for local files: Hadoop would start a process for each file and each of its checksums, to set its
 mode."""
 _NO_NEED = {
+    # Spark would list the folders of more than 32 trials by a job with a task for each of them.
+    "spark.sql.sources.parallelPartitionDiscovery.threshold": "1000000",
     "spark.sql.optimizer.dynamicPartitionPruning.enabled": "false",
     "spark.sql.optimizer.nestedSchemaPruning.enabled": "false",
     "spark.sql.optimizer.runtime.bloomFilter.enabled": "false",

@@ -29,6 +29,7 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
+from analysis.engine.one_partition import is_for_little
 from analysis.otlp.spans import POINTS, SPANS, Tally, decode_points, decode_spans, loss_batch, tally_batch
 from emulator.telemetry.otlp_files import Cut
 from emulator.telemetry.repeated_messages import scan_once
@@ -60,10 +61,10 @@ class Part(InputPartition):
 
 
 def read_files(spark: SparkSession, signal: str, directories: Sequence[Path]) -> DataFrame:
-    """Return the rows of all files of these folders, `<trial>/telemetry`: a partition for each part, in
-    order.
+    """Return the rows of all files of these folders, `<trial>/telemetry`, in their order.
 
-    Records of another trial are losses.
+    There is a partition for each part or, in a session for little telemetry, for each core: a task takes
+    longer to begin than to read a small trial. Records of another trial are losses.
     """
     found = _all_parts(directories, signal)
     for part in found:
@@ -76,8 +77,9 @@ def read_files(spark: SparkSession, signal: str, directories: Sequence[Path]) ->
             for number in batch["id"].to_pylist():
                 yield from _read_part(pickle.loads(parts[number]), signal)
 
-    # Spark puts each number of a range into a partition of its own.
-    numbers = spark.range(0, len(parts), 1, max(len(parts), 1))
+    # Spark puts as many numbers of a range as it can into each partition, in order.
+    most = spark.sparkContext.defaultParallelism if is_for_little(spark) else len(parts)
+    numbers = spark.range(0, len(parts), 1, max(min(most, len(parts)), 1))
     return numbers.mapInArrow(read, from_arrow_schema(_SCHEMAS[signal]))
 
 
