@@ -149,9 +149,12 @@ def test_bad_input_is_told_with_lines_and_nothing_is_started(trellis, file):
 def test_validate_says_what_would_run(trellis, file):
     result = trellis("validate", file, "--set", "vary.peers=[10, 20, 30]")
     assert result.exit_code == 0
-    assert result.stdout.strip() == "valid: 6 trials (3 variants, 2 seeds)"
+    valid, sizes, *expected = result.stdout.splitlines()
+    assert valid == "valid: 6 trials (3 variants, 2 seeds)"
+    assert sizes.startswith("a trial: 10 to 30 peers, ") and sizes.endswith(" s of trial time")
+    assert expected
     one = trellis("validate", file, "--set", "vary={}", "--set", "repeat=1")
-    assert one.stdout.strip() == "valid: 1 trial (1 variant, 1 seed)"
+    assert one.stdout.startswith("valid: 1 trial (1 variant, 1 seed)\n")
 
 
 @pytest.mark.parametrize(

@@ -67,6 +67,19 @@ def test_validate_tells_what_would_run(tmp_path: Path) -> None:
         "plans_drawn": 6,
         "inputs": [],
         "warnings": [],
+        "sizes": {
+            "peers": [10, 30],
+            "sessions": [10, 30],
+            "subscriptions": [20, 60],
+            "publications": [200, 200],
+        },
+        "trial_s": [80, 80],
+        "expected": {
+            "trials": 6,
+            "processor_s": 2.0,
+            "memory_bytes": 181867561,
+            "not_measured": [],
+        },
     }
 
 

@@ -52,6 +52,7 @@ from trellis.command.on_spark import (
 from trellis.command.outcome import need_summary, out, say_summary, say_verdict
 from trellis.command.package_commands import commands as package_commands
 from trellis.command.package_commands import say_displaced
+from trellis.command.prospect import prospect, say_prospect
 from trellis.command.releases import commands as release_commands
 from trellis.command.run_commands import commands as run_commands
 from trellis.command.schema_command import commands as schema_commands
@@ -268,16 +269,17 @@ def validate(target: Target, options: Options = None, as_json: Json = False) -> 
             from trellis.campaign.drawing import campaign_of
 
             spec = campaign_of(spec, file, _LOOKED_AT)
-        count, made = len(trials(spec)), count_variants(spec.vary)
+        every, made = trials(spec), count_variants(spec.vary)
         check_expectations(spec, file, options or [])
         checked = check_drawing(spec, file, options or [])
         if as_json:
-            runs = {"trials": count, "variants": made, "seeds": spec.repeat}
-            say_json({"valid": True, **runs, **checked_fields(checked)})
+            runs = {"trials": len(every), "variants": made, "seeds": spec.repeat}
+            say_json({"valid": True, **runs, **checked_fields(checked), **prospect(every, checked)})
             return
         say_checked(checked)
         each = f"{counted(made, 'variant')}, {counted(spec.repeat, 'seed')}"
-        out.print(f"valid: {counted(count, 'trial')} ({each})", markup=False)
+        out.print(f"valid: {counted(len(every), 'trial')} ({each})", markup=False)
+        say_prospect(every, checked)
 
 
 def _find_run(

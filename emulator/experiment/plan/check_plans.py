@@ -48,6 +48,8 @@ class Checked:
     """The reasons for which plans cannot be drawn, each with the names of the trials."""
     inputs: dict[str, Mapping[str, Facts]] = field(default_factory=dict)
     """The facts about the inputs of each plan, by the name of its first trial and by key."""
+    sizes: dict[str, Mapping[str, int]] = field(default_factory=dict)
+    """The number of rows of each table of a plan that has any, by the name of the plan's first trial."""
 
 
 def check_plans(
@@ -66,7 +68,11 @@ def check_plans(
         watch(names[0])
         found.drawn += 1
         try:
-            found.inputs[names[0]] = draw_plan(same[0][1]).inputs
+            plan = draw_plan(same[0][1])
+            found.inputs[names[0]] = plan.inputs
+            found.sizes[names[0]] = {
+                name: table.num_rows for name, table in plan.all_tables() if table.num_rows
+            }
         except Undrawable as error:
             for refusal in refusals_in(error):
                 found.refused.setdefault(refusal, []).extend(names)

@@ -1,0 +1,57 @@
+"""What trials are expected to take, against what `docs/performance.md` says that they took."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from emulator.experiment.file.spec import TrialSpec
+from trellis.expected_cost import expected_cost
+
+PERFORMANCE = (Path(__file__).parent.parent / "docs" / "performance.md").read_text()
+_ROW = re.compile(
+    r"^\| compiled, state packed, .* \| ([\d,]+) \| (\d+) \| (\d+) \| ([\d.]+) \|$", re.MULTILINE
+)
+MEASURED = [
+    (int(peers.replace(",", "")), float(s), float(gib)) for peers, s, _, gib in _ROW.findall(PERFORMANCE)
+]
+
+
+def trial(peers: int, system: str = "vitis", **more: Any) -> TrialSpec:
+    """Return a trial of 60 s of trial time."""
+    fields = {
+        "system": {"name": system, "parameters": {"period": "1 s"}},
+        "peers": peers,
+        "workload": {"subscriptions": {"kind": "random", "topics": 2, "per_peer": 1}},
+        "phases": {"join": "10 s", "settle": "10 s", "measure": "30 s", "drain": "10 s"},
+    }
+    return TrialSpec.model_validate(fields | more)
+
+
+def test_there_are_measurements_to_compare_with() -> None:
+    assert [peers for peers, _, _ in MEASURED] == [300, 1_000, 10_000]
+
+
+@pytest.mark.parametrize(("peers", "seconds", "gib"), MEASURED)
+def test_a_trial_is_expected_to_take_what_one_like_it_took(peers: int, seconds: float, gib: float) -> None:
+    cost = expected_cost(trial(peers))
+    assert cost is not None
+    assert cost.processor_s == pytest.approx(seconds, rel=0.15)
+    assert cost.memory_bytes == pytest.approx(gib * 2**30, rel=0.05)
+
+
+def test_nothing_is_expected_of_what_was_not_measured() -> None:
+    assert expected_cost(trial(300, "rvr")) is None
+    assert expected_cost(trial(20_000)) is None
+    assert expected_cost(trial(300, runtime={"kind": "processes"})) is None
+
+
+def test_longer_rounds_take_less() -> None:
+    slow = trial(300, system="vitis")
+    slow.system.parameters["period"] = "2 s"
+    once, half = expected_cost(trial(300)), expected_cost(slow)
+    assert once is not None and half is not None
+    assert half.processor_s == pytest.approx(once.processor_s / 2)

@@ -1,0 +1,70 @@
+"""What an experiment would do: the sizes of its trials, and what they are expected to take."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from trellis.command.outcome import out
+
+if TYPE_CHECKING:
+    from emulator.experiment.file.variants import Trial
+    from emulator.experiment.plan.check_plans import Checked
+
+
+def prospect(trials: Sequence[Trial], checked: Checked) -> dict[str, Any]:
+    """Return for JSON what the trials would do.
+
+    `sizes` has the least and the most rows of each table of a plan, of the plans that were drawn; `trial_s`
+    the shortest and the longest trial time. `expected` has processor time and memory on a quiet machine: the
+    trials whose costs are known, the sum of their processor time, the most memory of one trial, and the
+    systems of the others.
+    """
+    from trellis.expected_cost import expected_cost
+
+    names = dict.fromkeys(name for sizes in checked.sizes.values() for name in sizes)
+    rows = {name: [sizes.get(name, 0) for sizes in checked.sizes.values()] for name in names}
+    costs = [expected_cost(trial.spec) for trial in trials]
+    known = [cost for cost in costs if cost is not None]
+    lasts = [trial.spec.phases.end for trial in trials]
+    return {
+        "sizes": {name: [min(of), max(of)] for name, of in rows.items()},
+        "trial_s": [min(lasts), max(lasts)],
+        "expected": {
+            "trials": len(known),
+            "processor_s": round(sum(cost.processor_s for cost in known), 1) if known else None,
+            "memory_bytes": round(max(cost.memory_bytes for cost in known)) if known else None,
+            "not_measured": sorted(
+                {t.spec.system.name for t, cost in zip(trials, costs, strict=True) if cost is None}
+            ),
+        },
+    }
+
+
+def say_prospect(trials: Sequence[Trial], checked: Checked) -> None:
+    """Print what the trials would do."""
+    told = prospect(trials, checked)
+    sizes = ", ".join(f"{_range(*of)} {name}" for name, of in told["sizes"].items())
+    out.print(f"a trial: {sizes}; {_range(*told['trial_s'])} s of trial time", markup=False, soft_wrap=True)
+    expected = told["expected"]
+    lines = []
+    if expected["trials"]:
+        memory = expected["memory_bytes"] / 2**30
+        lines.append(
+            f"expected of {expected['trials']:,} of them on a quiet machine: "
+            f"{_seconds(expected['processor_s'])} of processor time, {memory:.2g} GiB at most for each"
+        )
+    if expected["not_measured"]:
+        lines.append(f"what trials take was not measured for: {', '.join(expected['not_measured'])}")
+    out.print("\n".join(lines), markup=False, soft_wrap=True)
+
+
+def _range(least: float, most: float) -> str:
+    return f"{least:,.6g}" if least == most else f"{least:,.6g} to {most:,.6g}"
+
+
+def _seconds(time: float) -> str:
+    """Return a time in seconds, from two minutes on in minutes, from two hours on in hours."""
+    if time < 120:
+        return f"{time:.2g} s"
+    return f"{time / 60:.0f} min" if time < 7200 else f"{time / 3600:.1f} h"
