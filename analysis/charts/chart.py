@@ -21,6 +21,8 @@ _LABEL_LENGTH = 13
 _LABEL_STEP = 14
 _SHOWN_AT_FIRST = 6
 _TABLE_ROWS = 12
+_MOST_WHISKERS = 24
+"""Whiskers at more points would cover each other."""
 _MARK_LINES, _LETTER = 3, 6.5
 """The lines of words of marks, the first of which is above the chart, and the width of a letter."""
 
@@ -52,7 +54,10 @@ class Series:
         if not after or before.x == x:
             return before
         share = (x - before.x) / (after[0].x - before.x)
-        return Point(x, before.y + share * (after[0].y - before.y))
+        half = None
+        if before.half is not None and after[0].half is not None:
+            half = before.half + share * (after[0].half - before.half)
+        return Point(x, before.y + share * (after[0].y - before.y), half)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +112,9 @@ class DrawnSeries:
     path: str
     markers: list[tuple[float, float]]
     whiskers: list[tuple[float, float, float]]
+    """The intervals at few points."""
+    band: str
+    """The outline of the intervals at many points, or ""."""
     tag_at: tuple[float, float]
     shown: bool
 
@@ -177,7 +185,7 @@ def line_chart(
     low, high = span(edges, from_zero, 100.0 if is_share(y.unit) else None)
     y_axis = Axis(y.label, low, high, _TOP + _PLOT, _TOP)
     xs = sorted({shown(p.x, x.unit) for p in points})
-    few = len(xs) <= 24 and not any(one.curve for one in series)
+    few = len(xs) <= _MOST_WHISKERS and not any(one.curve for one in series)
     margin = (xs[-1] - xs[0]) * 0.04 if few else 0.0
     if any(one.curve for one in series):
         xs = [min(xs[0], 0.0), *xs]
@@ -249,14 +257,22 @@ def _draw(
     if one.curve and spots:
         path += f"H{x_axis.end:g}"
     every = max(len(spots) // 8, 1)
-    whiskers = []
+    ends = list[tuple[float, float, float]]()
     for p, (left, _) in zip(one.points, spots, strict=True):
-        if p.half:
-            low, high = (y_axis.place(y_axis.clip(shown(edge, y_unit))) for edge in interval(p))
-            whiskers.append((left, low, high))
+        low, high = (y_axis.place(y_axis.clip(shown(edge, y_unit))) for edge in interval(p))
+        ends.append((left, low, high))
+    whiskers, band = list[tuple[float, float, float]](), ""
+    if any(p.half for p in one.points):
+        if one.curve or len(spots) > _MOST_WHISKERS:
+            if one.curve:
+                ends.append((x_axis.end, ends[-1][1], ends[-1][2]))
+            edges = [(left, high) for left, _, high in ends] + [(left, low) for left, low, _ in ends[::-1]]
+            band = "M" + "L".join(f"{left:.4g} {top:.4g}" for left, top in edges) + "Z"
+        else:
+            whiskers = [each for p, each in zip(one.points, ends, strict=True) if p.half]
     end = (x_axis.end + 8, spots[-1][1] + 4) if spots else (x_axis.end + 8, y_axis.start)
     markers = spots[(style * every // 8) :: every]
-    return DrawnSeries(one.label, tag, style, path, markers, whiskers, end, style < _SHOWN_AT_FIRST)
+    return DrawnSeries(one.label, tag, style, path, markers, whiskers, band, end, style < _SHOWN_AT_FIRST)
 
 
 def _spread(series: list[DrawnSeries]) -> list[DrawnSeries]:

@@ -115,7 +115,7 @@ def _maintenance_chart(results: Results) -> list[Chart]:
         bar_chart(
             "maintenance", "Maintenance traffic",
             "Bytes that a peer sends each second, while it is up, to keep the overlay in shape: "
-            "by channel and type of message, events not counted.",
+            "by channel and type of message, events not counted. One trial of each variant.",
             Quantity("sent by a peer", "bytes/s"), titles, rows if types else [],
         )
     )  # fmt: skip

@@ -8,9 +8,8 @@ from itertools import pairwise
 from analysis.charts.chart import Point, Quantity, Series, line_chart
 from analysis.charts.results import Results
 from analysis.contract.figures import Chart, Figure
-from analysis.report.figures_shown import drawn, shown
-
-_CURVE_POINTS = 240
+from analysis.report.figures_shown import drawn
+from analysis.report.over_seeds import mean_curve, mean_points, seeds, told
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,14 +31,22 @@ class Spread:
 
 
 def spread(of: Spread) -> Figure:
-    """Return a figure of the distribution of values; one trial of each variant."""
+    """Return a figure of the distribution of values: means over the seeds of each variant."""
 
     def draw(results: Results) -> list[Chart]:
         lines = []
-        for label, trial in shown(results):
-            points = _thinned(_points(results, of, trial)) if not of.counted else _points(results, of, trial)
-            lines.append(Series(label, points, curve=not of.counted))
-        return drawn(line_chart(of.name, of.title, of.about, of.x, Quantity(of.of, "share"), lines))
+        for label, trials in seeds(results):
+            of_seeds = [each for trial in trials if (each := _points(results, of, trial))]
+            if of.counted:
+                shares = [
+                    {point.x: point.y for point in _differences(points)} for points in of_seeds if points
+                ]
+                lines.append(Series(label, mean_points(shares, otherwise=0.0)))
+            else:
+                points = [p for p in mean_curve([each for each in of_seeds if each]) if p.y <= of.upto]
+                lines.append(Series(label, points, curve=True))
+        about = told(of.about, results)
+        return drawn(line_chart(of.name, of.title, about, of.x, Quantity(of.of, "share"), lines))
 
     return Figure(draw)
 
@@ -47,40 +54,48 @@ def spread(of: Spread) -> Figure:
 def _points(results: Results, of: Spread, trial: str) -> list[Point]:
     table, keys = ("delay_cdf", ("operation", "unit")) if len(of.rows) > 1 else ("cost_cdf", ("kind",))
     rows = [row for row in results.rows(table, trial) if tuple(row[key] for key in keys) == of.rows]
-    points = [Point(row["value"], row["share"]) for row in sorted(rows, key=lambda row: row["value"])]
-    points = [point for point in points if point.y <= of.upto]
-    return _differences(points) if of.counted else points
+    return [Point(row["value"], row["share"]) for row in sorted(rows, key=lambda row: row["value"])]
 
 
 def cdf(name: str, title: str, about: str, x: Quantity, of: str, table: str, column: str) -> Figure:
     """Return a figure of the share of a table's rows with at most a value of a column.
 
-    `of` says what the rows are. Rows that have no value do not count. It shows one trial of each variant.
+    `of` says what the rows are. Rows that have no value do not count. It shows means over the seeds of each
+    variant.
     """
 
     def draw(results: Results) -> list[Chart]:
         lines = []
-        for label, trial in shown(results):
-            values = sorted(v for row in results.rows(table, trial) if (v := row[column]) is not None)
-            shares = {value: (index + 1) / len(values) for index, value in enumerate(values)}
-            points = [Point(float(value), share) for value, share in shares.items()]
-            lines.append(Series(label, _thinned(points), curve=True))
-        return drawn(line_chart(name, title, about, x, Quantity(of, "share"), lines))
+        for label, trials in seeds(results):
+            of_seeds = [each for trial in trials if (each := _shares(results, table, column, trial))]
+            lines.append(Series(label, mean_curve(of_seeds), curve=True))
+        return drawn(line_chart(name, title, told(about, results), x, Quantity(of, "share"), lines))
 
     return Figure(draw)
 
 
+def _shares(results: Results, table: str, column: str, trial: str) -> list[Point]:
+    values = sorted(v for row in results.rows(table, trial) if (v := row[column]) is not None)
+    shares = {float(value): (index + 1) / len(values) for index, value in enumerate(values)}
+    return [Point(value, share) for value, share in shares.items()]
+
+
 def _overhead_chart(results: Results) -> list[Chart]:
     above = []
-    for label, trial in shown(results):
-        rows = sorted(results.rows("overhead_histogram", trial), key=lambda row: row["low"])
-        if rows:
-            above.append(Series(label, [Point(row["low"], row["above"]) for row in rows]))
+    for label, trials in seeds(results):
+        of_seeds = [
+            {row["low"]: row["above"] for row in results.rows("overhead_histogram", trial)}
+            for trial in trials
+        ]
+        above.append(Series(label, mean_points(of_seeds)))
     return drawn(
         line_chart(
             "overhead-nodes", "Traffic overhead over the peers",
-            "How many peers have at least a given share of unwanted events among all that they receive. "
-            "A line that falls early means that few peers carry much for others.",
+            told(
+                "How many peers have at least a given share of unwanted events among all that they receive. "
+                "A line that falls early means that few peers carry much for others.",
+                results,
+            ),
             Quantity("unwanted events that a peer receives, at least", "share"),
             Quantity("peers", "share"), above,
         )
@@ -89,12 +104,6 @@ def _overhead_chart(results: Results) -> list[Chart]:
 
 OVERHEAD = Figure(_overhead_chart)
 """The figure of overhead, from the table `overhead_histogram`."""
-
-
-def _thinned(points: list[Point]) -> list[Point]:
-    """Return at most a few hundred points, the last one among them."""
-    every = -(-len(points) // _CURVE_POINTS) or 1
-    return points[:-1:every] + points[-1:]
 
 
 def _differences(cumulated: list[Point]) -> list[Point]:

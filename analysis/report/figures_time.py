@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from analysis.charts.chart import Mark, Point, Quantity, Series, line_chart
+from analysis.charts.chart import Mark, Quantity, Series, line_chart
 from analysis.charts.results import Results
 from analysis.contract.figures import Chart, Figure
-from analysis.report.figures_shown import drawn, shown
+from analysis.report.figures_shown import drawn
+from analysis.report.over_seeds import mean_points, seeds, told
 from emulator.files.quantities import parse_duration
 
 
@@ -28,24 +29,28 @@ class Curve:
 
 
 def curve(of: Curve) -> Figure:
-    """Return a figure of what was measured in each interval; one trial of each variant."""
+    """Return a figure of what was measured in each interval: means over the seeds of each variant."""
 
     def draw(results: Results) -> list[Chart]:
-        lines = []
-        for label, trial in shown(results):
-            rows = sorted(results.rows(of.table, trial), key=lambda row: row["start_s"])
-            points = [
-                Point((row["start_s"] + row["end_s"]) / 2, row[of.column])
-                for row in rows
-                if row.get(of.column) is not None
-            ]
-            lines.append(Series(label, points))
-        time, marks = Quantity("trial time", "s"), moments(results)
+        lines = [
+            Series(label, mean_points([_intervals(results, of, trial) for trial in trials]))
+            for label, trials in seeds(results)
+        ]
+        time, marks, about = Quantity("trial time", "s"), moments(results), told(of.about, results)
         return drawn(
-            line_chart(of.name, of.title, of.about, time, of.y, lines, from_zero=of.from_zero, marks=marks)
+            line_chart(of.name, of.title, about, time, of.y, lines, from_zero=of.from_zero, marks=marks)
         )
 
     return Figure(draw, "time")
+
+
+def _intervals(results: Results, of: Curve, trial: str) -> dict[float, float]:
+    """Return what a trial has in the middle of each interval."""
+    return {
+        (row["start_s"] + row["end_s"]) / 2: row[of.column]
+        for row in results.rows(of.table, trial)
+        if row.get(of.column) is not None
+    }
 
 
 PEERS_UP = curve(

@@ -1,0 +1,66 @@
+"""Means over the seeds of a variant at each point of a figure, with their confidence intervals."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+
+from analysis.charts.chart import Point
+from analysis.charts.results import Results
+from analysis.measures.variant_results import estimate
+
+_CURVE_POINTS = 240
+
+
+def seeds(results: Results) -> Iterator[tuple[str, list[str]]]:
+    """Yield the label of each variant that was measured with its trials: those that are valid, or all that
+    were measured if none is."""
+    for variant in results.variants:
+        measured = [t for t in results.trials if t["variant"] == variant["variant"] and t["measures"]]
+        chosen = [t for t in measured if t["valid"]] or measured
+        if chosen:
+            yield results.labels[variant["variant"]], [t["trial"] for t in chosen]
+
+
+def told(about: str, results: Results) -> str:
+    """Return what a figure is about, with a sentence that says what its bands are if there are several
+    seeds."""
+    if all(len(trials) == 1 for _, trials in seeds(results)):
+        return about
+    return f"{about} The lines are means over the seeds, the bands their 95 % confidence intervals."
+
+
+def mean_points(of_seeds: Sequence[Mapping[float, float]], otherwise: float | None = None) -> list[Point]:
+    """Return the mean over the seeds at each place that one of them has.
+
+    A seed that has no value at a place counts as `otherwise`, or does not count there if that is None.
+    """
+    places = sorted({place for values in of_seeds for place in values})
+    return [_point(place, [_value(values, place, otherwise) for values in of_seeds]) for place in places]
+
+
+def mean_curve(of_seeds: Sequence[Sequence[Point]]) -> list[Point]:
+    """Return the mean over the seeds of shares that values are at most, at a few hundred values.
+
+    Each seed has its shares in the order of the values. Before its first value its share is 0.
+    """
+    places = sorted({point.x for points in of_seeds for point in points})
+    every = -(-len(places) // _CURVE_POINTS) or 1
+    return [
+        _point(place, [_share(points, place) for points in of_seeds])
+        for place in [*places[:-1:every], *places[-1:]]
+    ]
+
+
+def _point(place: float, values: Sequence[float | None]) -> Point:
+    found = estimate([value for value in values if value is not None])
+    return Point(place, found.mean, found.ci95)
+
+
+def _value(values: Mapping[float, float], place: float, otherwise: float | None) -> float | None:
+    return values.get(place, otherwise)
+
+
+def _share(points: Sequence[Point], place: float) -> float:
+    index = bisect_right(points, place, key=lambda point: point.x) - 1
+    return points[index].y if index >= 0 else 0.0
