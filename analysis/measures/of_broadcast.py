@@ -54,10 +54,14 @@ _MEASURES = {
         "peers received.",
     ),
     "broadcast_last_ms": lower(
-        "Last delivery", "ms", "From sending a message to its last delivery, mean over messages."
+        "Last delivery",
+        "ms",
+        "From sending a message to its last delivery at an expected peer, mean over messages.",
     ),
     "broadcast_last_hops": lower(
-        "Last delivery hop", "hops", "The most hops of a delivery of a message, mean over messages."
+        "Last delivery hop",
+        "hops",
+        "The most hops of a delivery of a message at an expected peer, mean over messages.",
     ),
     **{
         f"broadcast_ms_{percent}": lower(

@@ -54,8 +54,8 @@ def broadcasts(tables: Tables) -> DataFrame:
             F.count_if(expected).alias("expected"),
             F.count_if(expected & made).alias("reached"),
             F.count_if(made).alias("delivered"),
-            F.max("delay_ms").alias("last_ms"),
-            F.max(F.when(made, F.col("hops"))).alias("last_hops"),
+            F.max(F.when(expected & made, F.col("delay_ms"))).alias("last_ms"),
+            F.max(F.when(expected & made, F.col("hops"))).alias("last_hops"),
             times.alias("times"),
         )
     )

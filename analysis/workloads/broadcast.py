@@ -40,8 +40,9 @@ BROADCAST: Final = WorkloadAnalysis(
             "One row for each message: event, at_s, publisher, payload_bytes, expected (other peers that "
             "were up long enough), reached (of these), delivered (at any peers), copies (payload messages "
             "that peers received), others (other messages of the same traces), redundancy (copies by "
-            "delivered, less 1; null if no copy is told of), last_ms, last_hops, ms_50, ms_90, ms_99 (until "
-            "so many percent of the expected peers had it; null if they never had).",
+            "delivered, less 1; null if no copy is told of), last_ms, last_hops (of the last delivery at an "
+            "expected peer), ms_50, ms_90, ms_99 (until so many percent of the expected peers had it; null "
+            "if they never had).",
             broadcasts.BROADCASTS,
             ("event",),
             broadcasts.broadcasts,

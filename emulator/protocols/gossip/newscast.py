@@ -48,7 +48,7 @@ class Newscast(Membership, ExchangePartner):
         environment.handle(NewscastExchange, self._on_message)
 
     def start(self, contacts: Sequence[int]) -> None:
-        self._join_through(contacts)
+        self.join_through(contacts)
         self.environment.every(self._period, self._exchange)
 
     def stop(self, graceful: bool) -> None:
@@ -59,6 +59,15 @@ class Newscast(Membership, ExchangePartner):
         gone = self.views.remove(self.row, peer)
         if gone >= 0:
             self._tell_change(self._profiles.profile(gone), joined=False)
+
+    def join_through(self, contacts: Sequence[int]) -> None:
+        """Exchange views with these peers, who need not be in the view."""
+        self._contacts = contacts
+        if contacts:
+            exchange = self._compose(reply=False)
+            for contact in contacts:
+                self.environment.send_row(contact, self._exchanges, exchange)
+            self._exchanges.release(exchange)
 
     def view(self) -> list[Profile]:
         """Return the profiles of the peers in the current view, at most `view_size`."""
@@ -78,14 +87,6 @@ class Newscast(Membership, ExchangePartner):
             self._tell_changes(before, after, joined=False)
             self._tell_changes(after, before, joined=True)
 
-    def _join_through(self, contacts: Sequence[int]) -> None:
-        self._contacts = contacts
-        if contacts:
-            exchange = self._compose(reply=False)
-            for contact in contacts:
-                self.environment.send_row(contact, self._exchanges, exchange)
-            self._exchanges.release(exchange)
-
     def _exchange(self) -> None:
         """Run a round of the active thread."""
         self._profiles.tidy()
@@ -94,9 +95,9 @@ class Newscast(Membership, ExchangePartner):
             place = below(self.environment.random, int(known))
             self._send_to(int(self.views.peer(self.row, place)), reply=False)
         elif self._contacts:
-            self._join_through(self._contacts)
+            self.join_through(self._contacts)
         else:
-            self.environment.find_contacts(self._join_through)
+            self.environment.find_contacts(self.join_through)
 
     def _send_to(self, receiver: int, *, reply: bool) -> None:
         exchange = self._compose(reply=reply)

@@ -75,6 +75,7 @@ class Connections:
         self.peers: dict[int, Connection] = {}
         self._asked: dict[int, float] = {}
         """The peers that were asked for a connection, with the time (s) until which they may answer."""
+        self._tells_topics = bool(parameters.topic_discovery)
         self._profile = Profile(environment.peer, environment.session, 1)
         self._newscast = Newscast(
             environment.channel("newscast"),
@@ -112,6 +113,8 @@ class Connections:
             self._own[topic] = None
         else:
             self._own.pop(topic, None)
+        if self._tells_topics:
+            self._profile = self._with_topics()
         told = TopicAnnouncement(topic, subscribes)
         for peer in self.peers:
             self._environment.send(peer, told)
@@ -119,6 +122,18 @@ class Connections:
     def in_topic(self, topic: int) -> list[int]:
         """Return the connected peers that subscribe to a topic."""
         return [peer for peer, connection in self.peers.items() if topic in connection.topics]
+
+    def strangers_of(self, topic: int) -> list[int]:
+        """Return the peers of the view that are not connected and whose profiles name a topic."""
+        return [
+            profile.peer
+            for profile in self._newscast.view()
+            if profile.topics >> topic & 1 and profile.peer not in self.peers
+        ]
+
+    def exchange_views(self, contacts: Sequence[int]) -> None:
+        """Exchange Newscast views with these peers."""
+        self._newscast.join_through(contacts)
 
     def is_outbound(self, peer: int) -> bool:
         """Return whether this peer is connected to another one and has made the connection."""
@@ -152,6 +167,14 @@ class Connections:
 
     def _own_profile(self) -> Profile:
         return self._profile
+
+    def _with_topics(self) -> Profile:
+        """Return the next version of the own profile, which names the topics of now."""
+        topics = 0
+        for topic in self._own:
+            topics |= 1 << topic
+        known = self._profile
+        return Profile(known.peer, known.session, known.version + 1, topics=topics)
 
     def _seek(self) -> None:
         """Ask as many peers of the view as own connections are missing."""

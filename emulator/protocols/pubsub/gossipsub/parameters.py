@@ -85,6 +85,11 @@ class GossipSubParameters(BaseModel):
     )
     view: int = Field(20, ge=2, description="peers in the Newscast view, from which connections are made")
     discovery: Duration = Field(1.0, gt=0, description="length of a round of Newscast and of connecting")
+    topic_discovery: bool = Field(
+        False,
+        description="whether peers name their topics in Newscast, and connect to others of a topic while its "
+        "mesh is below degree_low",
+    )
     request_timeout: Duration = Field(2.0, gt=0, description="time that a peer has to accept a connection")
     tell_mesh: bool = Field(
         False, description="whether peers tell of each graft and prune, for the measures of meshes over time"

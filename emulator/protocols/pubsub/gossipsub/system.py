@@ -25,6 +25,7 @@ from emulator.protocols.pubsub.gossipsub.parameters import GossipSubParameters
 from emulator.protocols.pubsub.gossipsub.scores import PeerScores
 from emulator.protocols.pubsub.gossipsub.seen import Arrival, Seen
 from emulator.protocols.pubsub.gossipsub.signature import sign
+from emulator.protocols.pubsub.gossipsub.topic_discovery import TopicDiscovery
 from emulator.protocols.pubsub.shared.topics import topic_interest
 from trellis.v1.gossipsub import IDontWant, TopicMessage
 
@@ -57,6 +58,9 @@ class GossipSub(PubSub, ConnectionListener):
         self._scores = PeerScores(parameters.score.rules(), self._extended)
         self.connections = Connections(environment, parameters, self)
         self.meshes = Meshes(environment, parameters, self.connections, self._scores)
+        self._discovery: TopicDiscovery | None = None
+        if parameters.topic_discovery:
+            self._discovery = TopicDiscovery(environment, parameters, self.connections, self.meshes)
         self._fanout = Fanout(
             self.connections,
             environment.random,
@@ -85,6 +89,8 @@ class GossipSub(PubSub, ConnectionListener):
 
     def start(self, contacts: Sequence[int]) -> None:
         self.connections.start(contacts)
+        if self._discovery is not None:
+            self._discovery.start()
         self.environment.every(self._heartbeat_period, self._heartbeat)
         if self._extended:
             self.environment.every(self._decay_interval, self._decay)
