@@ -23,11 +23,11 @@ def seeds(results: Results) -> Iterator[tuple[str, list[str]]]:
 
 
 def told(about: str, results: Results) -> str:
-    """Return what a figure is about, with a sentence that says what its bands are if there are several
+    """Return what a figure is about, with a sentence that says what its lines are if there are several
     seeds."""
     if all(len(trials) == 1 for _, trials in seeds(results)):
         return about
-    return f"{about} The lines are means over the seeds, the bands their 95 % confidence intervals."
+    return f"{about} Lines are means over the seeds, with their 95 % confidence intervals."
 
 
 def mean_points(of_seeds: Sequence[Mapping[float, float]], otherwise: float | None = None) -> list[Point]:

@@ -66,7 +66,7 @@ def test_a_long_curve_keeps_its_last_point() -> None:
     assert (curve[-1].x, curve[-1].y) == (1000.0, 1.0)
 
 
-def test_a_figure_says_what_its_bands_are_where_there_are_several_seeds() -> None:
+def test_a_figure_says_what_its_lines_are_where_there_are_several_seeds() -> None:
     one = results(("a", "vitis", True, True))
     two = results(("a", "vitis", True, True), ("b", "vitis", True, True))
     assert told("Delays.", one) == "Delays."
