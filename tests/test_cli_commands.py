@@ -320,3 +320,18 @@ def test_java_that_does_not_start_ends_in_a_message_and_keeps_the_run(trellis, f
     assert result.exit_code == 2
     assert "Java ended with exit status 1" in result.stderr
     assert f"trellis analyze {run}" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ("trellis exp", {"experiments", "export"}),
+        ("trellis run --jun", {"--junit"}),
+        ("trellis systems magnet-pas", {"magnet-pastry"}),
+    ],
+)
+def test_a_shell_completes_commands_options_and_systems(words: str, found: set[str]) -> None:
+    place = str(len(words.split()) - 1)
+    asked = {"_TRELLIS_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": place}
+    told = CliRunner().invoke(app, [], prog_name="trellis", env=asked)
+    assert set(told.output.split()) == found

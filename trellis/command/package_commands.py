@@ -24,11 +24,22 @@ def say_displaced() -> None:
         err.print(f"warning: {text}", style="yellow", markup=False, soft_wrap=True)
 
 
+def _system_names(begun: str) -> list[str]:
+    """Return the names of systems that begin so, for a shell that completes one."""
+    from emulator.contract.registry import SYSTEMS
+
+    return [name for name in SYSTEMS if name.startswith(begun)]
+
+
 @commands.command()
 def systems(
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[NAME]...", help="Show the parameters and the paper of these."),
+        typer.Argument(
+            metavar="[NAME]...",
+            help="Show the parameters and the paper of these.",
+            autocompletion=_system_names,
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:
