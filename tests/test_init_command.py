@@ -1,0 +1,67 @@
+"""The command `init`, which writes an experiment file to begin with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from emulator.contract.registry import SYSTEMS, WORKLOADS
+from emulator.experiment.file.load import load
+from trellis.command.cli import app
+
+Init = Callable[..., Any]
+
+
+@pytest.fixture
+def init(tmp_path: Path) -> Init:
+    """Return a function that calls `init` in a program's surroundings: nobody can answer."""
+    return lambda *given: CliRunner().invoke(app, ["init", str(tmp_path / "mine.yaml"), *given])
+
+
+@pytest.mark.parametrize("kind", sorted(WORKLOADS))
+def test_all_systems_of_a_kind_get_a_file_that_is_valid(kind: str, init: Init, tmp_path: Path) -> None:
+    names = [system.name for system in SYSTEMS.usable() if system.serves == kind]
+    done = init(*(part for name in names for part in ("--system", name)), "--seeds", "2")
+    assert done.exit_code == 0, done.output
+    spec = load(tmp_path / "mine.yaml", [])
+    assert (spec.name, spec.peers, spec.repeat) == ("mine", 200, 2)
+    assert f"trellis run {tmp_path}" in done.output
+
+
+@pytest.mark.parametrize("churn", ["none", "poisson", "skype"])
+def test_one_system_with_each_churn_is_valid(churn: str, init: Init, tmp_path: Path) -> None:
+    done = init("--system", "li", "--churn", churn, "--peers", "60")
+    assert done.exit_code == 0, done.output
+    spec = load(tmp_path / "mine.yaml", [])
+    assert spec.system.name == "li"
+    assert str(spec.churn.model.kind if spec.churn and spec.churn.model else "none") in (churn, "static")
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (
+            ["--system", "vitis", "--system", "chord"],
+            "no workload in common: vitis serves topics",
+        ),
+        (["--system", "vitsi"], 'no system is called "vitsi". Did you mean "vitis"?'),
+        ([], "no system is named. Add --system NAME"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused_and_nothing_is_written(
+    given: list[str], told: str, init: Init, tmp_path: Path
+) -> None:
+    done = init(*given)
+    assert done.exit_code == 2
+    assert told in done.output.replace("\n", " ")
+    assert not (tmp_path / "mine.yaml").exists()
+
+
+def test_a_file_that_is_there_is_kept(init: Init, tmp_path: Path) -> None:
+    (tmp_path / "mine.yaml").write_text("mine")
+    assert init("--system", "vitis").exit_code == 2
+    assert (tmp_path / "mine.yaml").read_text() == "mine"
