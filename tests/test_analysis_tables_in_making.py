@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from threading import Event
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -50,3 +51,22 @@ def test_an_error_is_raised_at_the_end_and_to_who_asks(making: TablesInMaking) -
         making.write("hops", fail, "span")
         making.write("handled", ask, "event")
     assert len(asked) == 1
+
+
+def test_an_interrupt_ends_what_spark_does_for_tables(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, cancelled = Event(), Event()
+    monkeypatch.setattr(parquet, "write_table", lambda table, run, name, *keys: table)
+    context = SimpleNamespace(cancelAllJobs=cancelled.set)
+    there: Any = {"trials": SimpleNamespace(sparkSession=SimpleNamespace(sparkContext=context))}
+
+    def wait_for_spark() -> Any:
+        begun.set()
+        assert cancelled.wait(20), "it was not cancelled"
+
+    with pytest.raises(KeyboardInterrupt), TablesInMaking(RunDirectory(tmp_path), there) as making:
+        making.write("hops", wait_for_spark, "span")
+        assert begun.wait(5)
+        raise KeyboardInterrupt
+    assert cancelled.is_set()

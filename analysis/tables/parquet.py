@@ -3,6 +3,7 @@ data."""
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -158,6 +159,10 @@ class TablesInMaking(RunTables):
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
+        if kind is not None:
+            # Threads that wait for Spark would go on for minutes, and so would an interrupt.
+            with contextlib.suppress(*FAILURES):
+                self.spark.sparkContext.cancelAllJobs()
         self._pool.shutdown(cancel_futures=kind is not None)
         if kind is None:
             for name, table in list(self._tables.items()):
