@@ -1,14 +1,15 @@
-"""The outcome of a run as JUnit XML, which continuous integration shows."""
+"""The outcome of a run, and the last step of an experiment, as JUnit XML for continuous integration."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 from analysis.charts.numerals import in_words
+from analysis.report.history import History
 from emulator.experiment.run.directory import write_whole
 
 _NO_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -37,6 +38,24 @@ def write_junit(summary: Mapping[str, Any], path: Path) -> None:
                 each = broken[trial["trial"]]
                 told = each.get("told") or f"it is {in_words(each['measured'], expectation['unit'])}"
                 ElementTree.SubElement(case, "failure", message=_text(told))
+    _write(suite, failures, errors, path)
+
+
+def write_steps(experiment: str, found: Sequence[History], path: Path) -> None:
+    """Write the file: each measure of each variant has a case, which fails if the last run is worse than the
+    one before. Raises OSError."""
+    suite = ElementTree.Element("testsuite", name=_text(experiment))
+    failures = 0
+    for each in found:
+        case = _case(suite, each.variant, each.measure)
+        if each.past[-1].step == "worse":
+            failures += 1
+            before, now = (in_words(past.value.mean, each.unit) for past in each.past[-2:])
+            ElementTree.SubElement(case, "failure", message=_text(f"it was {before} and is {now}"))
+    _write(suite, failures, 0, path)
+
+
+def _write(suite: ElementTree.Element, failures: int, errors: int, path: Path) -> None:
     suite.attrib |= {"tests": str(len(suite)), "failures": str(failures), "errors": str(errors)}
     ElementTree.indent(suite)
     write_whole(path, ElementTree.tostring(suite, encoding="unicode", xml_declaration=True) + "\n")
