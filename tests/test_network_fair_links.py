@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 import pytest
+from fluid_links import MBIT, MS, SENT, Sent, departures, fluid, links
 from hypothesis import given
 from hypothesis import strategies as st
 
 from emulator.network.access_links import LinkRates
 from emulator.network.fair_links import NOBODY, FairLinks
-from tests.test_network_shared_links import MBIT, MS, SENT, Sent, departures, fluid, links
 
 RATES = st.sampled_from([1 * MBIT, 3 * MBIT, 7 * MBIT, 10 * MBIT, 64_000])
 

@@ -1,0 +1,99 @@
+"""A fluid model of a link in fractions, and what drives a link as a runtime does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from hypothesis import strategies as st
+
+from emulator.network.access_links import LinkRates
+from emulator.network.shared_links import NEVER, RateChange, SharedLinks
+
+MBIT = 1_000_000
+MS = 1_000_000
+Sent = tuple[int, int, int]
+"""When a message enters (ns), the peer at the other end, and its bytes."""
+Pieces = Sequence[tuple[int, int]]
+"""From when on (ns) the link has which rate (bit/s), from 0 on."""
+
+
+def fluid(sent: Sequence[Sent], pieces: Pieces, room: int, fair: bool) -> list[int | str | None]:
+    """Return when each message departs (ns), None if it never does, "dropped" if it does not fit.
+
+    The model moves from event to event: a departure, a change of rate, or an arrival, in that order.
+    """
+    found: list[int | str | None] = [None] * len(sent)
+    queues: dict[int, list[list[Fraction | int]]] = {}
+    now, rate, coming, changes = Fraction(0), 0, list(enumerate(sent)), list(pieces)
+    while True:
+        heads = [queue[0] for queue in queues.values()]
+        share = Fraction(rate, 10**9 * max(len(heads), 1))
+        done = [now + head[0] / share if share else now for head in heads if share or not head[0]]
+        times = [*done, *(at for at, _ in changes[:1]), *(at for _, (at, _, _) in coming[:1])]
+        if not times:
+            return found
+        then = min(times)
+        for head in heads:
+            head[0] -= share * (then - now)
+        now = Fraction(then)
+        if then in done:
+            for peer, queue in list(queues.items()):
+                if queue[0][0] == 0:
+                    found[int(queue.pop(0)[1])] = int(now + Fraction(1, 2))
+                    if not queue:
+                        del queues[peer]
+        elif changes and changes[0][0] == then:
+            rate = changes.pop(0)[1]
+        else:
+            number, (_, peer, size) = coming.pop(0)
+            left = sum(message[0] for queue in queues.values() for message in queue)
+            if left and left + 8 * size > room:
+                found[number] = "dropped"
+            else:
+                queues.setdefault(peer if fair else 0, []).append([Fraction(8 * size), number])
+
+
+def links(pieces: Pieces, queue_ns: int, fair: bool) -> SharedLinks:
+    """Return one up link of these rates; the first is its own, and the others are changes."""
+    ends = [*(at for at, _ in pieces[2:]), NEVER][: len(pieces) - 1]
+    changes = [RateChange(at, end, [0], rate, None) for (at, rate), end in zip(pieces[1:], ends, strict=True)]
+    return SharedLinks(
+        [LinkRates(pieces[0][1], 0, queue_ns)], [0] * 10, 0, fair, changes if pieces[1:] else []
+    )
+
+
+def departures(made: SharedLinks, sent: Sequence[Sent]) -> list[int | str | None]:
+    """Drive the link as a runtime does: it is asked when it has said so, and when a message has entered."""
+    found: list[int | str | None] = [None] * len(sent)
+    asked: list[int] = []
+
+    def serve(until: int) -> None:
+        for at, number in made.take(0, until):
+            assert isinstance(number, int)
+            found[number] = made.nanoseconds(at)
+        due = made.await_next(0)
+        if due != NEVER:
+            asked.append(due)
+
+    def wake(until: int | None) -> None:
+        while asked and (until is None or min(asked) <= until):
+            due = min(asked)
+            asked.remove(due)
+            if made.is_awaited(0, due):
+                serve(due)
+
+    for number, (at, peer, size) in enumerate(sent):
+        wake(made.instant(at))
+        if made.fits(0, made.instant(at), size):
+            made.enter(0, peer, made.instant(at), size, number)
+            serve(made.instant(at))
+        else:
+            found[number] = "dropped"
+    wake(None)
+    return found
+
+
+SENT = st.lists(
+    st.tuples(st.integers(0, 400_000), st.integers(1, 5), st.integers(0, 3000)), min_size=1, max_size=25
+)
