@@ -1,4 +1,4 @@
-"""What `docs/tables.md` says of the tables of a run, and whether a run's tables are as it says."""
+"""Reads what `docs/tables.md` says of tables, and compares the tables of a run with it."""
 
 from __future__ import annotations
 

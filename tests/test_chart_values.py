@@ -1,4 +1,4 @@
-"""What the values of a cluster's operators make of all pods and objects of a release."""
+"""The values that operators give reach all pods and objects of a release."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What trials are expected to take, against what `docs/performance.md` says that they took."""
+"""Trials are expected to take about what `docs/performance.md` says that they took."""
 
 from __future__ import annotations
 

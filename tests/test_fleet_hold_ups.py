@@ -1,4 +1,4 @@
-"""What holds a trial up, as `status` tells it."""
+"""`status` tells what holds a trial up."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from emulator.files.quantities import parse_duration
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """What one system was measured to take, compiled."""
+    """The processor time and memory that one system was measured to take, compiled."""
 
     events: float
     """Events of the loop (messages that arrive, timers that fall due) of a peer in a round."""
@@ -42,7 +42,7 @@ RATES = {"vitis": Rate(34, ((300, 6.0), (1_000, 11.0), (10_000, 21.0)), 0.165 * 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What a trial is expected to take."""
+    """The processor time and memory that a trial is expected to take."""
 
     processor_s: float
     memory_bytes: float

@@ -149,7 +149,7 @@ class LineChart:
     """The series as they were given, for those who draw elsewhere; so are `moments`."""
     moments: Sequence[Mark]
     quantities: tuple[Quantity, Quantity]
-    """What the axes show."""
+    """The quantities that the x axis and the y axis show."""
     width: int = WIDTH
     height: int = _TOP + _PLOT + _BOTTOM
 

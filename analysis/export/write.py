@@ -35,7 +35,7 @@ _LARGEST_INDEX: Final = 1 << 26
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What an export wrote."""
+    """The files that an export wrote."""
 
     folder: Path
     files: list[str]

@@ -16,7 +16,7 @@ _FIRST = 6
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """What one run measured."""
+    """The value of a measure in one run."""
 
     run: Path
     created: str
@@ -25,7 +25,7 @@ class Past:
     """The version of Trellis that ran it, with that of its sources if it is known."""
     value: Value
     step: str
-    """What came of the run before: better, worse or changed; "" if nothing that the seeds can tell."""
+    """The difference from the run before in a word: better, worse or changed; "" if seeds can tell none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,6 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, model_validator
 
 from emulator.files.quantities import Duration, Rate, Share
 from emulator.network.access_links import NANOSECONDS, AccessLinks, LinkRates
-from emulator.network.fair_links import FairLinks
 from emulator.network.link_table import MOST_CLASSES, LinkTable
 from emulator.network.peer_classes import PeerClass, Population, class_problems
 from emulator.network.shared_links import RateChange, SharedLinks
@@ -80,12 +79,6 @@ class Bandwidth(_Rates):
         """Return the links of peers of these classes (indices) for the discipline that is asked for, with
         these changes of rates."""
         return SharedLinks(self.all_classes(), classes, overhead, self.discipline == "fair", changes)
-
-    def fair_links(self, classes: Sequence[int], overhead: int) -> FairLinks | None:
-        """Return the fair links of constant rates of peers of these classes (indices) in words, None if
-        words have no room for them."""
-        rates = self.all_classes()
-        return FairLinks(rates, classes, overhead) if FairLinks.fit(rates, len(classes)) else None
 
     def without(self, way: str) -> list[str]:
         """Return the names of what has no rate `way` ("up" or "down"): classes, or "" for all peers."""

@@ -35,12 +35,9 @@ class Network:
     """
 
     __slots__ = (
-        "_bandwidth",
         "_begun",
         "_delays",
-        "_links_change",
         "_lost_share",
-        "_overhead",
         "_placed",
         "_places",
         "_row_starts",
@@ -109,9 +106,6 @@ class Network:
         """The links of the peers if they are shared fairly or their rates change, else None."""
         self.fair: FairLinks | None = None
         """The `shared` links in words, instead of them, after `pack_fair_links`."""
-        self._overhead = spec.overhead
-        self._bandwidth = bandwidth
-        self._links_change = bool(changes)
         if bandwidth is not None and (changes or bandwidth.discipline == "fair"):
             self.shared = bandwidth.shared_links(link_classes, spec.overhead, changes)
         elif bandwidth is not None:
@@ -131,17 +125,10 @@ class Network:
             raise KeyError(f"the delays from peer {sender} are not known here")
         return self._delays[start + self._places[receiver]]
 
-    @property
-    def has_links(self) -> bool:
-        """Whether links have a bandwidth."""
-        return self._bandwidth is not None
-
     def pack_fair_links(self) -> None:
         """Have fair links of constant rates in `fair` instead of `shared`, if words have room for them."""
-        bandwidth = self._bandwidth
-        if bandwidth is None or self.shared is None or self._links_change:
-            return
-        self.fair = bandwidth.fair_links(self.link_classes, self._overhead)
+        if self.shared is not None:
+            self.fair = self.shared.in_words()
         if self.fair is not None:
             self.shared = None
 

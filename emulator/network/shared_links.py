@@ -14,6 +14,7 @@ from collections.abc import Collection, Sequence
 from typing import Final
 
 from emulator.network.access_links import NANOSECONDS, LinkRates
+from emulator.network.fair_links import FairLinks
 from emulator.network.link_use import LinkUse
 
 NEVER: Final = -1
@@ -243,6 +244,13 @@ class SharedLinks:
         """This is true while the use of links is counted for the messages that enter."""
         self.use = [LinkUse() for _ in range(2 * len(classes))]
         """The use of the up links of each class, followed by that of its down links."""
+
+    def in_words(self) -> FairLinks | None:
+        """Return the same links, before any message, in words; None if they are not fair, their rates change,
+        or words have no room for them."""
+        if not self._fair or self._changes or not FairLinks.fit(self._classes, len(self._links)):
+            return None
+        return FairLinks(self._classes, self._links, self._overhead)
 
     def instant(self, ns: int) -> int:
         """Return a time in ns in parts."""

@@ -26,7 +26,7 @@ class Progress:
     hosts_lost: int = 0
     """The number of hosts that were lost; the figures above hold what these told last."""
     held_up: str = ""
-    """What holds the trial up, such as hosts that are not ready, or the slowest host; "" for nothing."""
+    """The sentence on what holds the trial up, such as hosts that are not ready; "" if nothing does."""
 
 
 Report = Callable[[Progress], None]

@@ -1,4 +1,4 @@
-"""What `trellis export` writes, and that it does not depend on when and where."""
+"""`trellis export` writes figures and tables, the same ones whenever and wherever it runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a finished run gives to a Python program: figures, comparisons, claims, fidelity."""
+"""A finished run gives a Python program its figures, comparisons, claims and fidelity."""
 
 from __future__ import annotations
 

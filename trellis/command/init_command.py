@@ -47,7 +47,7 @@ _WORKLOADS: Final = {
   broadcast: {rate: 0.5, bytes: 1000}
 """,
 }
-"""What peers are asked to do, by the kind of workload that a system serves."""
+"""The example of a workload, by the kind that a system serves."""
 
 
 class Churn(StrEnum):

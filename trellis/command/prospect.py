@@ -1,4 +1,4 @@
-"""What an experiment would do: the sizes of its trials, and what they are expected to take."""
+"""Tells what an experiment would do: the sizes of its trials, and what they are expected to take."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ class View:
 
     lines: list[str]
     ended: bool
-    """Whether nothing more will change by itself."""
+    """This is true if nothing more will change by itself."""
 
 
 def show(view: View) -> None:

@@ -1,4 +1,4 @@
-"""What holds a trial up: hosts that are not ready, silent or slow, and words that are still to come."""
+"""Tells what holds a trial up: hosts that are not ready, silent or slow, and words that are still to come."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ class LinkedWorld(LifeHost):
         self._links = network.access
         self._shared = network.shared
         self._meets_more_than_links = bool(more or self._shared)
-        self._is_ideal = not (network.has_links or self._meets_more_than_links)
+        self._is_ideal = not (self._links or network.fair or self._meets_more_than_links)
         """This is true if a message takes just the delay of its pair: no link has a limit, no peer takes time
         for it, no fault is asked for, no order has to be kept, and no attacker garbles numbers of peers."""
         for at, _ in network.later:
