@@ -7,14 +7,14 @@ import subprocess
 import sys
 
 from benchmarks import calibration, control, matching, netem, realtime, spark, virtual
-from emulator.trials.worker import VIRTUAL_MEMORY
+from emulator.trials.nursery import VARIABLES
 
 if __name__ == "__main__":
     calibration.main()
     matching.main()
     for system in virtual.TRIALS:
         command = [sys.executable, "-m", "benchmarks.virtual", system]
-        subprocess.run(command, env=os.environ | VIRTUAL_MEMORY, check=True)
+        subprocess.run(command, env=os.environ | VARIABLES, check=True)
     realtime.main()
     spark.main()
     netem.main()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import functools
 import json
 import os
 import time
@@ -19,6 +20,7 @@ from emulator.experiment.run.directory import RunDirectory, TrialDirectory, writ
 from emulator.experiment.run.runs import make_run, new_folder
 from emulator.files.damage import DamagedFile
 from emulator.files.disk import full_disk, told
+from emulator.trials.child import start_program
 from emulator.trials.trial import REASON, _Pipe, run_trial
 from emulator.trials.worker import Worker
 from trellis.command import steps
@@ -238,7 +240,7 @@ def test_a_trial_on_a_full_disk_says_so_though_its_status_cannot(
 
 def test_the_last_words_of_a_child_come_by_its_pipe(run: RunDirectory) -> None:
     (trial,) = trials(load(run.experiment))
-    worker = Worker(trial, run.trial(trial.name), {}, ("sleep", "0"))
+    worker = Worker(trial, run.trial(trial.name), {}, functools.partial(start_program, ("sleep", "0")))
     read, write = os.pipe()
     os.set_blocking(read, False)
     worker.pipe, ours = read, worker.pipe

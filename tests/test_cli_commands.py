@@ -20,9 +20,12 @@ from analysis.engine.stages import Standing
 from emulator.contract.registry import SYSTEMS
 from emulator.experiment.run.directory import RunDirectory
 from emulator.trials import sweep
+from emulator.trials.child import start_program
 from trellis.command.cli import app
 
-FAKE = (sys.executable, str(Path(__file__).parent / "experiment_fake_trial.py"))
+FAKE = functools.partial(
+    start_program, (sys.executable, str(Path(__file__).parent / "experiment_fake_trial.py"))
+)
 TRELLIS = (sys.executable, "-c", "from trellis.command.cli import main; main()")
 
 EXPERIMENT = """\
@@ -75,7 +78,7 @@ def trellis(tmp_path, monkeypatch):
         module = types.ModuleType(f"analysis.{name}")
         setattr(module, function.__name__, function)
         monkeypatch.setitem(sys.modules, f"analysis.{name}", module)
-    monkeypatch.setattr(sweep, "run_sweep", functools.partial(sweep.run_sweep, program=FAKE))
+    monkeypatch.setattr(sweep, "run_sweep", functools.partial(sweep.run_sweep, start=FAKE))
     monkeypatch.chdir(tmp_path)
     return lambda *arguments: CliRunner().invoke(app, [str(a) for a in arguments], catch_exceptions=False)
 

@@ -19,13 +19,16 @@ from emulator.experiment.file.variants import trials
 from emulator.experiment.run.directory import RunDirectory
 from emulator.experiment.run.runs import make_run
 from emulator.runtime.progress import Progress
+from emulator.trials.child import start_program
 from emulator.trials.sweep import Update, run_here, run_sweep
 from trellis.on_spark import task as task_module
 from trellis.on_spark.driver import _receive, run_on_executors
 from trellis.on_spark.news import Listener, Teller
 from trellis.on_spark.task import Task, perform
 
-FAKE = (sys.executable, str(Path(__file__).parent / "experiment_fake_trial.py"))
+FAKE = functools.partial(
+    start_program, (sys.executable, str(Path(__file__).parent / "experiment_fake_trial.py"))
+)
 EXPERIMENT = """\
 name: sweep
 system: {name: vitis}
@@ -144,7 +147,7 @@ def performed(file: Path, tmp_path: Path, most_bytes: int = 1 << 20) -> RunDirec
 def test_a_trial_that_crashes_on_an_executor_is_failed_with_its_reason(
     file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, behaviour: str, reason: str
 ) -> None:
-    monkeypatch.setattr(task_module, "run_here", functools.partial(run_here, program=FAKE))
+    monkeypatch.setattr(task_module, "run_here", functools.partial(run_here, start=FAKE))
     monkeypatch.setenv("TRELLIS_FAKE_TRIAL", json.dumps({"vitis-1": behaviour}))
     status = performed(file, tmp_path).trial("vitis-1").read_status()
     assert status["state"] == "failed"

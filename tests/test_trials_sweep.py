@@ -1,6 +1,7 @@
 """Sweeps: trials in parallel, crashes, interrupts and resuming."""
 
 import contextlib
+import functools
 import json
 import os
 import signal
@@ -17,10 +18,12 @@ from typer.testing import CliRunner
 from emulator.experiment.file.load import load
 from emulator.experiment.run.runs import NoRun, check_same, create_run, open_run
 from emulator.trials import sweep as sweep_module
+from emulator.trials.child import start_program
+from emulator.trials.nursery import Nursery
 from emulator.trials.sweep import RunBusy, default_jobs, run_sweep
 from trellis.command.cli import app
 
-FAKE = (sys.executable, str(Path(__file__).parent / "experiment_fake_trial.py"))
+PROGRAM = Path(__file__).parent / "experiment_fake_trial.py"
 LIMIT = 60.0
 
 EXPERIMENT = """\
@@ -43,6 +46,29 @@ def spec(tmp_path):
 @pytest.fixture
 def run(spec, tmp_path):
     return create_run(spec, tmp_path / "runs")
+
+
+@contextlib.contextmanager
+def starting(manner):
+    """Give what starts a fake trial: by a fork as on the virtual clock, or as a program as in real time."""
+    if manner == "program":
+        yield functools.partial(start_program, (sys.executable, str(PROGRAM)))
+        return
+    with Nursery(PROGRAM.stem) as nursery:
+        yield nursery.start
+
+
+@pytest.fixture(params=["forked", "program"])
+def sweep(request, monkeypatch):
+    """Runs a sweep of fake trials."""
+    monkeypatch.setenv("PYTHONPATH", str(PROGRAM.parent))
+
+    def _sweep(run, spec, jobs, watch, command=""):
+        with starting(request.param) as start:
+            return run_sweep(run, spec, jobs, watch, command, start)
+
+    _sweep.manner = request.param
+    return _sweep
 
 
 @pytest.fixture
@@ -91,10 +117,10 @@ def wait_for(path: Path) -> None:
         time.sleep(0.02)
 
 
-def test_trials_run_in_parallel_and_report_progress(run, spec, behave):
+def test_trials_run_in_parallel_and_report_progress(run, spec, behave, sweep):
     behave(t2="invalid")
     news = []
-    outcomes = run_sweep(run, spec, 2, news.append, "trellis run a.yaml", FAKE)
+    outcomes = sweep(run, spec, 2, news.append, "trellis run a.yaml")
     assert [(o.trial, o.state) for o in outcomes] == [
         ("vitis-1", "valid"),
         ("vitis-2", "invalid"),
@@ -113,9 +139,9 @@ def test_trials_run_in_parallel_and_report_progress(run, spec, behave):
     assert status["progress"]["peers_up"] == 10
 
 
-def test_a_trial_that_crashes_is_failed_and_the_others_go_on(run, spec, behave):
+def test_a_trial_that_crashes_is_failed_and_the_others_go_on(run, spec, behave, sweep):
     behave(t1="crash", t2="kill")
-    first, second, third = run_sweep(run, spec, 1, lambda _: None, program=FAKE)
+    first, second, third = sweep(run, spec, 1, lambda _: None)
     assert (first.state, second.state, third.state) == ("failed", "failed", "valid")
     assert first.reasons == ("RuntimeError: the protocol is broken",)
     assert "ended by SIGKILL" in second.reasons[0]
@@ -123,28 +149,28 @@ def test_a_trial_that_crashes_is_failed_and_the_others_go_on(run, spec, behave):
     assert run.trial("vitis-2").read_status()["state"] == "failed"
 
 
-def test_a_full_disk_is_told_with_what_to_do(run, spec, behave):
+def test_a_full_disk_is_told_with_what_to_do(run, spec, behave, sweep):
     behave(t1="disk")
-    outcome = run_sweep(run, spec, 1, lambda _: None, program=FAKE)[0]
+    outcome = sweep(run, spec, 1, lambda _: None)[0]
     assert outcome.state == "failed"
     assert outcome.reasons[0].startswith("the disk is full: telemetry/a.otlp could not be written")
 
 
-def test_finished_trials_are_kept_and_the_others_run_again(run, spec, behave):
+def test_finished_trials_are_kept_and_the_others_run_again(run, spec, behave, sweep):
     behave(t1="invalid", t2="crash")
-    run_sweep(run, spec, 2, lambda _: None, program=FAKE)
+    sweep(run, spec, 2, lambda _: None)
     stale = run.trial("vitis-2").telemetry / "old.otlp"
     stale.parent.mkdir()
     stale.touch()
     behave()
-    outcomes = run_sweep(run, spec, 2, lambda _: None, program=FAKE)
+    outcomes = sweep(run, spec, 2, lambda _: None)
     assert [(o.state, o.kept) for o in outcomes] == [("invalid", True), ("valid", False), ("valid", True)]
     assert [attempts(run, f"vitis-{n}") for n in (1, 2, 3)] == [1, 2, 1]
     assert not stale.exists()
 
 
 @pytest.mark.parametrize("manner", ["hang", "deaf"])
-def test_an_interrupt_leaves_no_process_and_a_run_that_resumes(run, spec, behave, monkeypatch, manner):
+def test_an_interrupt_leaves_no_process_and_a_run_that_resumes(run, spec, behave, monkeypatch, manner, sweep):
     monkeypatch.setattr(sweep_module, "GRACE", 1.0)
     mark = behave(t2=manner)
 
@@ -155,27 +181,28 @@ def test_an_interrupt_leaves_no_process_and_a_run_that_resumes(run, spec, behave
     thread = threading.Thread(target=interrupt)
     thread.start()
     with pytest.raises(KeyboardInterrupt):
-        run_sweep(run, spec, 1, lambda _: None, program=FAKE)
+        sweep(run, spec, 1, lambda _: None)
     thread.join()
     wait_until_gone(mark)
     assert (run.trial("vitis-2").path / "ended-itself").exists() == (manner == "hang")
     assert run.trial("vitis-1").read_status()["state"] == "valid"
     assert run.trial("vitis-2").read_status()["state"] == "planned"
     behave()
-    outcomes = run_sweep(run, spec, 1, lambda _: None, program=FAKE)
+    outcomes = sweep(run, spec, 1, lambda _: None)
     assert [o.state for o in outcomes] == ["valid"] * 3
     assert [attempts(run, f"vitis-{n}") for n in (1, 2, 3)] == [1, 2, 1]
 
 
-def test_trials_end_when_their_parent_is_killed(run, spec, behave):
+def test_trials_end_when_their_parent_is_killed(run, spec, behave, sweep):
     mark = behave(t1="hang")
     code = f"""
-import sys
 from pathlib import Path
 from emulator.experiment.run.runs import open_run
 from emulator.trials.sweep import run_sweep
+from test_trials_sweep import starting
 run, spec = open_run(Path({str(run.path)!r}))
-run_sweep(run, spec, 1, lambda _: None, program={FAKE!r})
+with starting({sweep.manner!r}) as start:
+    run_sweep(run, spec, 1, lambda _: None, start=start)
 """
     parent = subprocess.Popen([sys.executable, "-c", code])
     try:
@@ -193,21 +220,21 @@ run_sweep(run, spec, 1, lambda _: None, program={FAKE!r})
             os.kill(pid, signal.SIGKILL)
 
 
-def test_two_sweeps_of_one_run_exclude_each_other(run, spec, behave):
+def test_two_sweeps_of_one_run_exclude_each_other(run, spec, behave, sweep):
     behave()
     seen = []
 
     def second(_: object) -> None:
         if not seen:
             with pytest.raises(RunBusy) as caught:
-                run_sweep(run, spec, 1, lambda _: None, program=FAKE)
+                sweep(run, spec, 1, lambda _: None)
             seen.append(str(caught.value))
 
-    run_sweep(run, spec, 1, second, program=FAKE)
+    sweep(run, spec, 1, second)
     assert "another trellis" in seen[0]
 
 
-def test_a_run_is_not_analyzed_while_it_runs(run, spec, behave):
+def test_a_run_is_not_analyzed_while_it_runs(run, spec, behave, sweep):
     behave()
     seen = []
 
@@ -215,7 +242,7 @@ def test_a_run_is_not_analyzed_while_it_runs(run, spec, behave):
         if not seen:
             seen.append(CliRunner().invoke(app, ["analyze", str(run.path)]))
 
-    run_sweep(run, spec, 1, beside, program=FAKE)
+    sweep(run, spec, 1, beside)
     assert seen[0].exit_code == 2
     assert "another trellis is running or analyzing trials" in seen[0].stderr
     assert not run.summary.exists()

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import functools
 import os
 import selectors
 import signal
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,12 +19,15 @@ from emulator.experiment.file.variants import Trial, trials
 from emulator.experiment.run.directory import RunDirectory, TrialDirectory
 from emulator.experiment.run.versions import cores, now
 from emulator.runtime.progress import Progress
+from emulator.trials.child import PROGRAM, Start, start_program
+from emulator.trials.nursery import Nursery
 from emulator.trials.trial import FINISHED
-from emulator.trials.worker import PROGRAM, Worker
+from emulator.trials.worker import Worker
 
 GRACE = 15.0
 """The seconds that an interrupted trial has to end its own processes before it is killed."""
 _TURN = 0.1
+_start_program = functools.partial(start_program, PROGRAM)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +57,7 @@ def run_sweep(
     jobs: int,
     watch: Callable[[Update], None],
     command: str = "",
-    program: Sequence[str] = PROGRAM,
+    start: Start | None = None,
 ) -> list[Update]:
     """Run the trials that are not finished, `jobs` at once. Returns the last news of each trial, in order.
 
@@ -61,7 +65,7 @@ def run_sweep(
     raised again, and the run can be resumed. Raises RunBusy, and OSError if the run directory cannot be
     written.
     """
-    return conduct(run, spec, watch, lambda pending: run_here(run, pending, jobs, watch, command, program))
+    return conduct(run, spec, watch, lambda pending: run_here(run, pending, jobs, watch, command, start))
 
 
 def conduct(
@@ -97,18 +101,24 @@ def run_here(
     jobs: int,
     watch: Callable[[Update], None],
     command: str,
-    program: Sequence[str] = PROGRAM,
+    start: Start | None = None,
 ) -> Iterator[Update]:
-    """Run trials in processes of this machine, `jobs` at once, and yield how each ended."""
+    """Run trials in processes of this machine, `jobs` at once, and yield how each ended.
+
+    `start` starts the process of each; without it trials on the virtual clock are forked, and others are
+    programs.
+    """
     workers: dict[int, Worker] = {}
-    with selectors.DefaultSelector() as selector:
+    with Nursery() as nursery, selectors.DefaultSelector() as selector:
         try:
             while pending or workers:
                 while pending and len(workers) < jobs:
                     trial = pending.popleft()
                     directory, fields = run.trial(trial.name), about(trial, command)
                     prepare(directory, fields)
-                    worker = Worker(trial, directory, fields, program)
+                    is_virtual = trial.spec.runtime.kind == "virtual"
+                    way = start or (nursery.start if is_virtual else _start_program)
+                    worker = Worker(trial, directory, fields, way)
                     workers[worker.pipe] = worker
                     selector.register(worker.pipe, selectors.EVENT_READ)
                     watch(Update(trial.name, "running"))

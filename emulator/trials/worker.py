@@ -5,66 +5,39 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import signal
-import subprocess
-import sys
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from emulator.experiment.file.variants import Trial
 from emulator.experiment.run.directory import TrialDirectory
-from emulator.files.child_programs import surroundings
 from emulator.runtime.progress import Progress
+from emulator.trials.child import Descriptors, Start, end, interrupt
 from emulator.trials.trial import REASON, Job
 
-PROGRAM = (sys.executable, "-m", "emulator.trials.trial")
 _MAX_LINE = 65_536
 
 
-VIRTUAL_MEMORY = {"PYTHONMALLOC": "malloc", "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
-"""The variables that make the C library ask for huge pages: a large virtual trial mostly waits for memory."""
-
-
 class Worker:
-    """A child process in a session of its own, so that a Ctrl-C reaches only the parent.
+    """The process of one trial, with its job, its log and its news. It starts when made."""
 
-    It starts when made.
-    """
-
-    def __init__(
-        self, trial: Trial, directory: TrialDirectory, about: dict[str, Any], program: Sequence[str] = PROGRAM
-    ) -> None:
+    def __init__(self, trial: Trial, directory: TrialDirectory, about: dict[str, Any], start: Start) -> None:
+        """Raises OSError if the process cannot be started."""
         self.trial = trial
         self.directory = directory
         directory.path.mkdir(parents=True, exist_ok=True)
-        self.pipe, theirs = os.pipe()
         self._left = b""
         self.reason = ""
         """Why the trial failed, if the child said so, or ""."""
-        try:
-            with self.log.open("wb") as log:
-                self._process = subprocess.Popen(
-                    program,
-                    stdin=subprocess.PIPE,
-                    stdout=log,
-                    stderr=log,
-                    pass_fds=(theirs,),
-                    start_new_session=True,
-                    env=surroundings() | (VIRTUAL_MEMORY if trial.spec.runtime.kind == "virtual" else {}),
-                )
-        except BaseException:
-            os.close(self.pipe)
-            raise
-        finally:
-            os.close(theirs)
+        with contextlib.ExitStack() as ours, contextlib.ExitStack() as theirs:
+            self.pipe, progress = _pipe(ours, theirs)
+            job, self._job = _pipe(theirs, ours)
+            log = theirs.enter_context(self.log.open("wb"))
+            self._child, pipe = start(Descriptors(job, log.fileno(), progress))
+            ours.pop_all()
         os.set_blocking(self.pipe, False)
-        job = Job(directory.path, trial.spec, about, theirs)
-        assert self._process.stdin is not None
-        with contextlib.suppress(BrokenPipeError):
-            self._process.stdin.write(job.to_json().encode() + b"\n")
-            self._process.stdin.flush()
+        with contextlib.suppress(BrokenPipeError), open(self._job, "wb", closefd=False) as write:
+            write.write(Job(directory.path, trial.spec, about, pipe).to_json().encode() + b"\n")
 
     @property
     def log(self) -> Path:
@@ -86,20 +59,12 @@ class Worker:
 
     @property
     def exited(self) -> bool:
-        """Whether the process has ended.
-
-        It is not reaped before `close`, so that its group keeps its number.
-        """
-        options = os.WEXITED | os.WNOHANG | os.WNOWAIT
-        return os.waitid(os.P_PID, self._process.pid, options) is not None
+        """Whether the process has ended."""
+        return self._child.exited
 
     def interrupt(self) -> None:
-        """Ask the process to end.
-
-        `Popen.send_signal` would reap one that has ended, and give its number away.
-        """
-        if not self.exited:
-            os.kill(self._process.pid, signal.SIGINT)
+        """Ask the process to end."""
+        interrupt(self._child)
 
     def wait(self, deadline: float) -> None:
         """Wait until the process has ended, or until `deadline` on the monotonic clock."""
@@ -108,12 +73,8 @@ class Worker:
 
     def close(self) -> int:
         """Kill the process and whatever it left running. Returns the exit status, negative for a signal."""
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self._process.pid, signal.SIGKILL)
-        status = self._process.wait()
-        if self._process.stdin is not None:
-            with contextlib.suppress(BrokenPipeError):
-                self._process.stdin.close()
+        status = end(self._child)
+        os.close(self._job)
         self.progress()
         os.close(self.pipe)
         return status
@@ -122,3 +83,11 @@ class Worker:
         """Return the last line that the process printed, if any."""
         lines = self.log.read_text(errors="replace").split("\n") if self.log.exists() else []
         return next((line.strip() for line in reversed(lines) if line.strip()), "")
+
+
+def _pipe(reads: contextlib.ExitStack, writes: contextlib.ExitStack) -> tuple[int, int]:
+    """Return the ends of a new pipe, each of which its stack closes."""
+    read, write = os.pipe()
+    reads.callback(os.close, read)
+    writes.callback(os.close, write)
+    return read, write

@@ -1,0 +1,18 @@
+"""A trial on the virtual clock, with all that it needs loaded at once: see `emulator.trials.nursery`."""
+
+from __future__ import annotations
+
+import importlib
+
+from emulator.trials.trial import main
+
+__all__ = ["main"]
+
+for _needed in (
+    "emulator.experiment.plan.draw_plan",
+    "emulator.experiment.plan.provenance",
+    "emulator.experiment.plan.tables",
+    "emulator.layouts.layout",
+    "emulator.runtime.virtual.run_virtual",
+):
+    importlib.import_module(_needed)
