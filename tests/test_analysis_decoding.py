@@ -134,6 +134,21 @@ def test_any_spans_are_decoded_as_they_were_written(first: list[Any], second: li
     assert decode_spans(data).to_pylist() == expected
 
 
+@settings(max_examples=60, deadline=None)
+@given(st.lists(spans, max_size=8), st.lists(spans, max_size=8))
+def test_only_spans_with_the_attribute_that_is_asked_for_are_decoded(
+    first: list[Any], second: list[Any]
+) -> None:
+    data = messages(first, "a").SerializeToString() + messages(second, "b").SerializeToString()
+    observations = [
+        expected_row(span, host)
+        for host, some in (("a", first), ("b", second))
+        for span in some
+        if names.OBSERVED in dict(span[6])
+    ]
+    assert decode_spans(data, attribute=names.OBSERVED.encode()).to_pylist() == observations
+
+
 @settings(max_examples=100, deadline=None)
 @given(st.lists(spans, min_size=1, max_size=3), st.data())
 def test_damaged_spans_are_refused_or_decoded_but_never_crash(found: list[Any], data: st.DataObject) -> None:

@@ -37,6 +37,24 @@ def test_with_loss_jitter_and_reordering_all_get_each_message_once(tmp_path: Pat
     assert len(found.deliveries()) == 10 * (PEERS - 1)
 
 
+@pytest.mark.parametrize("loss", [0, 0.1])
+def test_gossipsub_brings_each_message_to_all_peers_once_and_gossip_brings_what_was_lost(
+    tmp_path: Path, loss: float
+) -> None:
+    spec = TrialSpec.model_validate(
+        {
+            "system": {"name": "gossipsub-broadcast"},
+            "peers": PEERS,
+            "workload": {"broadcast": {"rate": 1, "spacing": "even"}},
+            "network": {"latency": {"kind": "constant", "rtt": "100 ms"}, "loss": loss},
+            "phases": {"join": "2 s", "settle": "30 s", "measure": "10 s", "drain": "10 s"},
+        }
+    )
+    found = run(spec, draw_plan(spec), tmp_path)
+    assert found.deliveries() == Counter(found.deliveries().keys())
+    assert len(found.deliveries()) == 10 * (PEERS - 1)
+
+
 @pytest.mark.parametrize(("cut", "reached"), [(4, PEERS - 1), (60, PEERS // 2 - 1)])
 def test_a_short_partition_is_harmless_to_cyclon_and_a_long_one_splits_it_for_good(
     tmp_path: Path, cut: int, reached: int

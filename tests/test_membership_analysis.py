@@ -19,9 +19,14 @@ SESSIONS = [
     (3, 0, 0.0, 60.0, "leave"),
     (4, 0, 0.0, FOREVER, "trial end"),  # a fault pauses it
     (5, 0, 0.0, FOREVER, "trial end"),  # tells little
+    (6, 0, 7.0, FOREVER, "trial end"),  # joins by a contact, and hears of hardly anybody
 ]
 SAID = [
     # who, when, of whom, which life, what
+    (0, 7.0, 6, 0, "joined"),
+    (1, 7.0, 6, 0, "joined"),
+    (2, 7.0, 6, 0, "joined"),
+    (3, 7.0, 6, 0, "joined"),
     (0, 22.0, 2, 0, "suspected"),
     (1, 23.0, 2, 0, "suspected"),
     (3, 23.0, 2, 0, "suspected"),
@@ -33,8 +38,10 @@ SAID = [
     (0, 41.0, 2, 1, "joined"),
     (1, 43.0, 2, 1, "joined"),
     (3, 44.0, 2, 1, "joined"),
+    (6, 42.0, 2, 1, "joined"),  # the first that it hears of 2
     (0, 60.5, 3, 0, "left"),
-    # member 2 in its second life never learns that 3 has left; wrong reports follow
+    (2, 40.0, 3, 0, "joined"),  # and never learns that 3 has left
+    # wrong reports follow
     (1, 30.0, 3, 0, "suspected"),
     (1, 50.0, 3, 0, "failed"),  # it was up until 60, and this stands
     (0, 50.0, 4, 0, "failed"),  # of a disturbed member
@@ -51,7 +58,10 @@ def table(spark: SparkSession, rows: list[tuple[Any, ...]], columns: str) -> Dat
 @pytest.fixture(scope="module")
 def tables(spark: SparkSession) -> dict[str, DataFrame]:
     sessions = "peer int, session int, start_s double, end_s double, ended string"
-    observed = [(who, 0, at, f"member_{what}", float(life), of) for who, at, of, life, what in SAID]
+    observed = [
+        (who, int(who == 2 and at >= 40), at, f"member_{what}", float(life), of)
+        for who, at, of, life, what in SAID
+    ]
     observations = "peer int, session int, at_s double, name string, value double, subject bigint"
     times = "join_end_s double, measure_start_s double, measure_end_s double, interval_s double"
     found = {
@@ -74,8 +84,9 @@ def test_a_change_is_known_when_members_that_were_up_and_stayed_say_so(tables: d
     crash, join, leave = tables["member_changes"].orderBy("at_s").collect()
     assert (crash.change, crash.peer, crash.noticed_s, crash.noticed_all_s) == ("crash", 2, 1.0, 3.0)
     assert (crash.first_s, crash.all_s, crash.observers, crash.knew) == (5.0, 8.0, 3, 3)
-    assert (join.change, join.session, join.first_s, join.all_s, join.observers) == ("join", 1, 1.0, 4.0, 3)
+    assert (join.change, join.session, join.first_s, join.all_s, join.observers) == ("join", 1, 1.0, 4.0, 4)
     # Members 0, 1 and 2 were to know of the leave; 1 had declared the member failed before, and 2 never knew.
+    # Member 6 had nothing to learn of the crash and the leave: neither member was in its view.
     assert (leave.change, leave.first_s, leave.all_s, leave.observers, leave.knew) == (
         "leave",
         0.0,
@@ -111,7 +122,7 @@ def test_views_are_wrong_from_a_change_until_a_member_says_it_and_from_a_false_r
     for at in (20, 40, 60, 80):
         expected[at] = by_0[at] + by_1[at] + by_2[at] + by_3[at]
     assert {at: wrong for at, (wrong, _) in found.items()} == expected
-    assert found[20.0][1] == 5 * (20 + 20 + 10 + 20) and found[80.0][1] == 5 * (20 + 20 + 20 + 0)
+    assert found[20.0][1] == 6 * (20 + 20 + 10 + 20 + 20) and found[80.0][1] == 6 * (20 + 20 + 20 + 0 + 20)
 
 
 def test_measures_of_changes_alarms_and_errors(tables: dict[str, DataFrame]) -> None:

@@ -144,6 +144,6 @@ _MEASURES = {
 GOSSIPSUB = MeasureGroup(
     grouped({"Mesh": ("mesh_",)}, _MEASURES),
     (_degrees, _copies, _honest, _over_time),
-    systems=("gossipsub",),
+    systems=("gossipsub", "gossipsub-broadcast"),
 )
 """The measures of trials of GossipSub."""

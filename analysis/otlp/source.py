@@ -60,11 +60,14 @@ class Part(InputPartition):
         """The trial whose records alone are read; empty if all are."""
 
 
-def read_files(spark: SparkSession, signal: str, directories: Sequence[Path]) -> DataFrame:
+def read_files(
+    spark: SparkSession, signal: str, directories: Sequence[Path], attribute: str = ""
+) -> DataFrame:
     """Return the rows of all files of these folders, `<trial>/telemetry`, in their order.
 
     There is a partition for each part or, in a session for little telemetry, for each core: a task takes
-    longer to begin than to read a small trial. Records of another trial are losses.
+    longer to begin than to read a small trial. Records of another trial are losses. With `attribute`, spans
+    without an attribute of this name are left out, and are not decoded.
     """
     found = _all_parts(directories, signal)
     for part in found:
@@ -75,7 +78,7 @@ def read_files(spark: SparkSession, signal: str, directories: Sequence[Path]) ->
     def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for number in batch["id"].to_pylist():
-                yield from _read_part(pickle.loads(parts[number]), signal)
+                yield from _read_part(pickle.loads(parts[number]), signal, attribute.encode())
 
     # Spark puts as many numbers of a range as it can into each partition, in order.
     most = spark.sparkContext.defaultParallelism if is_for_little(spark) else len(parts)
@@ -118,9 +121,9 @@ class _Reader(DataSourceReader):
             yield from _read_part(partition, self._signal)
 
 
-def _read_part(part: Part, signal: str) -> Iterator[pa.RecordBatch]:
+def _read_part(part: Part, signal: str, attribute: bytes = b"") -> Iterator[pa.RecordBatch]:
     for stretch in part.stretches:
-        yield from _read(part, stretch, signal)
+        yield from _read(part, stretch, signal, attribute)
 
 
 def _all_parts(directories: Sequence[Path], signal: str) -> list[Part]:
@@ -147,7 +150,7 @@ def _parts(directory: Path, signal: str) -> Iterator[Part]:
         yield Part(trial, stretches)
 
 
-def _read(part: Part, stretch: _Stretch, signal: str) -> Iterator[pa.RecordBatch]:
+def _read(part: Part, stretch: _Stretch, signal: str, attribute: bytes) -> Iterator[pa.RecordBatch]:
     trial, path = part.trial, Path(stretch.file)
     decompressor = zstandard.ZstdDecompressor()
     schema = _SCHEMAS[signal]
@@ -157,9 +160,11 @@ def _read(part: Part, stretch: _Stretch, signal: str) -> Iterator[pa.RecordBatch
 
     def decode(frames: list[tuple[int, int, bytes]]) -> Iterator[pa.RecordBatch]:
         data = b"".join(message for _, _, message in frames)
-        decode_data = decode_spans if signal == "traces" else decode_points
         try:
-            yield decode_data(data, part.of_trial, tally)
+            if signal == "traces":
+                yield decode_spans(data, part.of_trial, tally, attribute)
+            else:
+                yield decode_points(data, part.of_trial, tally)
         except ValueError as error:
             if len(frames) == 1:
                 yield loss(frames[0][0], frames[0][1], f"not a message of {signal}: {error}")

@@ -247,11 +247,13 @@ def _scopes(data: bytes) -> list[tuple[Resource, list[tuple[int, int]]]]:
     return found
 
 
-def decode_spans(data: bytes, trial: str = "", tally: Tally | None = None) -> pa.RecordBatch:
+def decode_spans(
+    data: bytes, trial: str = "", tally: Tally | None = None, attribute: bytes = b""
+) -> pa.RecordBatch:
     """Return the spans of one or more `TracesData` messages, one after the other: a batch of `SPANS`.
 
-    They are added to the tally. Raises ValueError if the data is malformed, or of another trial than the one
-    named.
+    They are added to the tally. Spans in which the name `attribute` does not occur are left out. Raises
+    ValueError if the data is malformed, or of another trial than the one named.
     """
     offsets: list[int] = []
     lengths: list[int] = []
@@ -260,7 +262,7 @@ def decode_spans(data: bytes, trial: str = "", tally: Tally | None = None) -> pa
         before = len(offsets)
         for start, size in scopes:
             for number, offset, length in submessages(data, start, start + size):
-                if number == 2:
+                if number == 2 and data.find(attribute, offset, offset + length) >= 0:
                     offsets.append(offset)
                     lengths.append(length)
         resources.append((resource, len(offsets) - before))

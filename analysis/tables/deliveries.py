@@ -62,8 +62,8 @@ def handled(tables: Tables) -> DataFrame:
 
     A message is about the event that its span names, else about the one that its trace publishes. A delivery
     is about the event that it names, in whatever trace it is. A span says whether its peer was subscribed to
-    the topic; for events without a topic `interests` says so, and for a message in the trace of no
-    publication, whether the peer delivered the event.
+    the topic; for events without a topic `interests` says so, whatever topic a system gives its messages, and
+    for a message in the trace of no publication, whether the peer delivered the event.
     """
     is_message = F.col("sender").isNotNull()
     is_copy = is_message & (F.col("kind") == EVENT)
@@ -100,9 +100,12 @@ def handled(tables: Tables) -> DataFrame:
     )
     interested = tables["interests"].select(*_KEY, F.lit(True).alias("matched"))
     wanted = F.col("matched") | (F.col("topic").isNotNull() & (F.col("deliveries") > 0))
+    has_topic = F.col("topic").isNotNull()
     unwanted = {
-        f"unwanted_{name}": F.col(f"unwanted_{name}")
-        + F.when(F.coalesce(wanted, F.lit(False)), 0).otherwise(F.col(f"untold_{name}"))
+        f"unwanted_{name}": F.when(has_topic, F.col(f"unwanted_{name}")).otherwise(0)
+        + F.when(F.coalesce(wanted, F.lit(False)), 0).otherwise(
+            F.col(f"untold_{name}") + F.when(has_topic, 0).otherwise(F.col(f"unwanted_{name}"))
+        )
         for name in counts
     }
     return (

@@ -60,14 +60,18 @@ def statements(tables: Tables) -> DataFrame:
 
 
 def observers(tables: Tables, reticent: DataFrame) -> DataFrame:
-    """Return the sessions of members that tell of each change: trial, peer, session, from_s, until_s, stays.
+    """Return the sessions of members that tell of each change: trial, peer, session, from_s, until_s, stays,
+    listed.
 
-    Members that a fault disturbs are no observers.
+    Members that a fault disturbs are no observers. A first session that began in the join phase is `listed`:
+    its member may know others from a list, without having said that they joined.
     """
     told = tables["sessions"].where("start_s is not null").join(reticent, ["trial", "peer"], "left_anti")
-    return told.join(tables["disturbed_members"], ["trial", "peer"], "left_anti").select(
+    joins = few(tables["trials"].select("trial", "join_end_s"))
+    return told.join(tables["disturbed_members"], ["trial", "peer"], "left_anti").join(joins, "trial").select(
         *_SAYER, F.col("start_s").alias("from_s"), F.col("end_s").alias("until_s"),
         (F.col("ended") == "trial end").alias("stays"),
+        ((F.col("session") == 0) & (F.col("start_s") < F.col("join_end_s"))).alias("listed"),
     )  # fmt: skip
 
 
@@ -81,7 +85,7 @@ def member_changes(tables: Tables, reticent: DataFrame) -> DataFrame:
         changes.join(observers(tables, reticent), "trial")
         .where("peer != subject and from_s <= changed_s and until_s > changed_s")
         .join(learnt, [*key, "peer", "session"], "left")
-        .where("stays or known_s is not null")
+        .where("(stays or known_s is not null) and coalesce(concerned, listed or change = 'join')")
         .groupBy(*key)
         .agg(
             F.count("*").alias("observers"),
@@ -151,28 +155,36 @@ def _changes(tables: Tables) -> DataFrame:
 
 
 def _learnt(changes: DataFrame, said: DataFrame, key: list[str]) -> DataFrame:
-    """Return for each change and member that learnt of it: peer, session, noticed_s, known_s (s after it).
+    """Return for each change and member that said anything of its subject: peer, session, noticed_s, known_s
+    (s after it), concerned.
 
     A member knows of a join when it says anything of that life or a later one. It knows of the end of a life
     when it takes the member for failed or gone, or says anything of a later life; what it said before the end
-    counts if it was the last. It notices the end by a suspicion, too.
+    counts if it was the last. It notices the end by a suspicion, too. The end concerns a member that has this
+    life in its view, or takes an earlier life for up; it has nothing to learn if the subject is not in its
+    view, as when it has just joined. `concerned` is null where what it said does not tell.
     """
     last = Window.partitionBy(*key, "peer", "session").orderBy(F.desc("at_s"), F.desc("name"))
     is_end, later = F.col("change") != "join", F.col("said_life") > F.col("life")
+    same = F.col("said_life") == F.col("life")
     is_over, is_early = F.col("name").isin(FAILED, LEFT), F.col("at_s") < F.col("changed_s")
     stands = F.when(is_early, F.row_number().over(last) == F.col("after") + 1).otherwise(True)
-    counts = (~is_end & ~is_early) | later | (is_end & is_over & F.col("stands"))
-    notices = counts | (is_end & (F.col("name") == SUSPECTED) & F.col("stands"))
+    counts = (~is_end & ~is_early & same) | later | (is_end & same & is_over & F.col("stands"))
+    notices = counts | (is_end & same & (F.col("name") == SUSPECTED) & F.col("stands"))
+    concerns = ~is_end | same | F.when(is_early & F.col("stands"), ~is_over)
     delay = F.greatest(F.col("at_s") - F.col("changed_s"), F.lit(0.0))
     each = Window.partitionBy(*key, "peer", "session")
     return (
         changes.join(said.withColumnRenamed("life", "said_life"), ["trial", "subject"])
-        .where("said_life >= life and peer != subject")
+        .where("peer != subject")
         .withColumn("after", F.count_if(~is_early).over(each))
         .withColumn("stands", stands)
         .groupBy(*key, "peer", "session")
-        .agg(F.min(F.when(notices, delay)).alias("noticed_s"), F.min(F.when(counts, delay)).alias("known_s"))
-        .where("noticed_s is not null")
+        .agg(
+            F.min(F.when(notices, delay)).alias("noticed_s"),
+            F.min(F.when(counts, delay)).alias("known_s"),
+            F.max(concerns).alias("concerned"),
+        )
     )
 
 

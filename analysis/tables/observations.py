@@ -45,7 +45,8 @@ def finite(column: str) -> Column:
 
 def observations(spark: SparkSession, records: list[TrialRecord]) -> DataFrame:
     """Return the rows of the table `observations`, read from the spans of these trials."""
-    spans = read_otlp(spark, records, "traces").where("loss is null and observed is not null")
+    spans = read_otlp(spark, records, "traces", names.OBSERVED)
+    spans = spans.where("loss is null and observed is not null")
     within = F.col("parent").isNotNull()
     return corrected_spans(spark, spans, records).select(
         *("trial", "peer", F.coalesce("channel", F.lit("")).alias("channel"), "session"),

@@ -10,18 +10,20 @@ from analysis.engine.one_partition import few
 from analysis.otlp.source import read_files
 
 
-def read_noted(spark: SparkSession, records: list[TrialRecord], signal: str) -> DataFrame:
+def read_noted(
+    spark: SparkSession, records: list[TrialRecord], signal: str, attribute: str = ""
+) -> DataFrame:
     """Return the spans or data points of these trials as they were written, and rows with a `loss` or a
     `tally`.
 
-    `signal` is "traces" or "metrics".
+    `signal` is "traces" or "metrics". `attribute` is that of `read_files`.
     """
-    return read_files(spark, signal, [r.directory.telemetry.resolve() for r in records])
+    return read_files(spark, signal, [r.directory.telemetry.resolve() for r in records], attribute)
 
 
-def read_otlp(spark: SparkSession, records: list[TrialRecord], signal: str) -> DataFrame:
+def read_otlp(spark: SparkSession, records: list[TrialRecord], signal: str, attribute: str = "") -> DataFrame:
     """Return the same without the tallies."""
-    return read_noted(spark, records, signal).where("tally is null").drop("tally")
+    return read_noted(spark, records, signal, attribute).where("tally is null").drop("tally")
 
 
 def corrected_spans(spark: SparkSession, spans: DataFrame, records: list[TrialRecord]) -> DataFrame:

@@ -22,8 +22,8 @@ def view_errors(tables: Tables, reticent: DataFrame) -> DataFrame:
     """Return the rows of the table `view_errors`.
 
     A member is wrong about another one while it has it in its view and the other is down, or the other way
-    round. Before it says anything of a member it is taken to be right, until the member joins or its session
-    ends.
+    round. Before it says anything of a member it is taken to be right, until the member joins or, if it may
+    know the member from a list, until the member's session ends.
     """
     watching = observers(tables, reticent)
     lives = _lives(tables)
@@ -94,15 +94,17 @@ def _unsaid(tables: Tables, watching: DataFrame, lives: DataFrame) -> DataFrame:
     after_joins = few(tables["trials"].select("trial", "join_end_s"))
     changes = lives.join(after_joins, "trial")
     joins = changes.where("life = 0 and start_s >= join_end_s").select(
-        *("trial", "subject", F.col("start_s").alias("changed_s"), F.col("end_s").alias("over_s"))
+        *("trial", "subject", F.col("start_s").alias("changed_s"), F.col("end_s").alias("over_s")),
+        F.lit(False).alias("is_end"),
     )
     ends = changes.where("ends").select(
-        *("trial", "subject", F.col("end_s").alias("changed_s"), F.col("again_s").alias("over_s"))
+        *("trial", "subject", F.col("end_s").alias("changed_s"), F.col("again_s").alias("over_s")),
+        F.lit(True).alias("is_end"),
     )
     return (
         joins.unionByName(ends)
         .join(watching, "trial")
-        .where("peer != subject and from_s < changed_s and until_s > changed_s")
+        .where("peer != subject and from_s < changed_s and until_s > changed_s and (listed or not is_end)")
         .join(first, ["trial", "peer", "session", "subject"], "left")
         .where("first_s is null or first_s > changed_s")
         .select(

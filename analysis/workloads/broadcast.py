@@ -12,6 +12,7 @@ from analysis.contract.workload_analysis import WorkloadAnalysis
 from analysis.measures.event_delivery import EVENTS
 from analysis.measures.link_graph import LINK_GRAPH
 from analysis.measures.of_broadcast import BROADCAST as MEASURES
+from analysis.measures.of_gossipsub import GOSSIPSUB
 from analysis.report.figures_by_variant import against
 from analysis.report.figures_spread import Spread, spread
 from analysis.report.figures_time import Curve, curve
@@ -48,7 +49,7 @@ BROADCAST: Final = WorkloadAnalysis(
             broadcasts.broadcasts,
         ),
     ),
-    measures=(MEASURES, EVENTS, LINK_GRAPH),
+    measures=(MEASURES, EVENTS, LINK_GRAPH, GOSSIPSUB),
     figures=(
         *map(
             against,

@@ -36,6 +36,7 @@ _SYSTEMS = {
     "rvr": "emulator.protocols.pubsub.vitis.rvr:RVR_SYSTEM",
     "opt": "emulator.protocols.pubsub.opt.system:OPT",
     "gossipsub": "emulator.protocols.pubsub.gossipsub.system:GOSSIPSUB",
+    "gossipsub-broadcast": "emulator.protocols.pubsub.gossipsub.for_all:GOSSIPSUB_FOR_ALL",
     "li": "emulator.protocols.pubsub.li.system:LI",
     "siena": "emulator.protocols.pubsub.siena.system:SIENA",
     "kyra": "emulator.protocols.pubsub.kyra.system:KYRA",

@@ -137,6 +137,12 @@ class GossipSub(PubSub, ConnectionListener):
         for peer in self._audience(topic):
             self._send(peer, message)
 
+    def hand_over(self, message: TopicMessage) -> None:
+        """Deliver the event of a message."""
+        self.environment.deliver(
+            Event(message.event, message.publisher, message.topic, payload=message.payload, hops=message.hops)
+        )
+
     def gauges(self) -> dict[str, float]:
         meshes = self.meshes.members.values()
         entries = [peer for mesh in meshes for peer in mesh]
@@ -238,9 +244,7 @@ class GossipSub(PubSub, ConnectionListener):
 
     def _pass_on(self, message: TopicMessage, sender: int) -> None:
         """Hand a valid message over, and pass it on in the mesh."""
-        self.environment.deliver(
-            Event(message.event, message.publisher, message.topic, payload=message.payload, hops=message.hops)
-        )
+        self.hand_over(message)
         onward = TopicMessage(
             message.event,
             message.topic,
