@@ -8,9 +8,10 @@ them a module.
 """
 
 try:
-    from emulator.kernels.native import best, near, next_hops
+    from emulator.kernels.native import best, near, next_hops, rate
 except ImportError:
     from emulator.kernels.routes import next_hops
     from emulator.kernels.selection import best, near
+    from emulator.kernels.utility import rate
 
-__all__ = ["best", "near", "next_hops"]
+__all__ = ["best", "near", "next_hops", "rate"]

@@ -1,4 +1,4 @@
-/* What all kernels share: columns of numbers of 64 bits, which they read through Python's buffers. */
+/* What all kernels share: columns of numbers, which they read through Python's buffers. */
 
 #ifndef TRELLIS_COLUMNS_H
 #define TRELLIS_COLUMNS_H
@@ -19,11 +19,20 @@ typedef struct {
     Py_ssize_t count;
 } Floats;
 
-/* Opens a column. Returns 0, or -1 with TypeError or BufferError; an open column is to be closed. */
+typedef struct {
+    Py_buffer view;
+    const int32_t *numbers;
+    Py_ssize_t count;
+} Topics;
+
+/* Opens a column of 64 bits, or of 32 bits for topics. Returns 0, or -1 with TypeError or BufferError; the view
+   of an open column is to be released. */
 int open_numbers(PyObject *given, Numbers *column);
 int open_floats(PyObject *given, Floats *column);
-void close_numbers(Numbers *column);
-void close_floats(Floats *column);
+int open_topics(PyObject *given, Topics *column);
+
+/* Opens a column of floats that the kernel writes to. */
+int open_to_write(PyObject *given, Floats *column);
 
 /* Checks the number of arguments of a kernel. Returns 0, or -1 with TypeError. */
 int check_count(const char *kernel, Py_ssize_t given, Py_ssize_t wanted);
@@ -34,6 +43,7 @@ Py_ssize_t read_count(PyObject *given);
 /* The kernels; the files that they are in say what each does. */
 PyObject *best(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
 PyObject *near(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
+PyObject *rate(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
 PyObject *next_hops(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
 
 #endif

@@ -114,10 +114,10 @@ PyObject *next_hops(PyObject *module, PyObject *const *arguments, Py_ssize_t cou
             Routing routing = {.keys = &keys, .starts = &starts, .hops = &hops};
             routing.size = PyBytes_GET_SIZE(arguments[0]);
             found = with_room(&routing, (const unsigned char *)PyBytes_AS_STRING(arguments[0]));
-            close_numbers(&hops);
+            PyBuffer_Release(&hops.view);
         }
-        close_numbers(&starts);
+        PyBuffer_Release(&starts.view);
     }
-    close_numbers(&keys);
+    PyBuffer_Release(&keys.view);
     return found;
 }

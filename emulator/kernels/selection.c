@@ -7,9 +7,10 @@
    where n is estimated from the distance between successor and predecessor) to 1 (half of the ring), and
    logarithmic; a negative one reaches to the other side. Each link goes to the nearest candidate that is left.
 
-   best(utilities, orders, count, kept, taken, most) returns the places of the up to `most` candidates of the
-   highest utility (lines 11 to 15), the best first, without those in `taken`. Of equals the first `kept`
-   candidates come first, then those of the least order. */
+   best(utilities, handles, count, places, here, kept, taken, most) returns the places of the up to `most`
+   candidates of the highest utility (lines 11 to 15), the best first, without those in `taken`. Of equals the
+   first `kept` candidates come first, then those whose place on the ring differs from `here` in the least bits:
+   if the order were not the peer's own, all peers would choose the same few as friends. */
 
 #include <math.h>
 
@@ -128,97 +129,123 @@ PyObject *near(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
     if (open_numbers(arguments[2], &places) == 0) {
         if (open_floats(arguments[4], &reaches) == 0) {
             chosen = choose_near(&handles, candidates, &places, here, &reaches);
-            close_floats(&reaches);
+            PyBuffer_Release(&reaches.view);
         }
-        close_numbers(&places);
+        PyBuffer_Release(&places.view);
     }
-    close_numbers(&handles);
+    PyBuffer_Release(&handles.view);
     return chosen;
 }
 
 typedef struct {
     const double *utilities;
-    const int64_t *orders;
-    Py_ssize_t kept;
-} Ranks;
+    int64_t *orders;   /* The least comes first among equals. */
+    char *taken;
+    Py_ssize_t *places;
+    Py_ssize_t count, kept;
+} Ranking;
 
-static int outranks(const Ranks *ranks, Py_ssize_t one, Py_ssize_t other) {
-    if (ranks->utilities[one] != ranks->utilities[other]) return ranks->utilities[one] > ranks->utilities[other];
-    if ((one < ranks->kept) != (other < ranks->kept)) return one < ranks->kept;
-    return ranks->orders[one] < ranks->orders[other];
+static int outranks(const Ranking *ranking, Py_ssize_t one, Py_ssize_t other) {
+    const double *utilities = ranking->utilities;
+    if (utilities[one] != utilities[other]) return utilities[one] > utilities[other];
+    if ((one < ranking->kept) != (other < ranking->kept)) return one < ranking->kept;
+    return ranking->orders[one] < ranking->orders[other];
 }
 
-/* Keeps the best candidates in `places`, which has room for `most`. Returns how many there are. */
-static Py_ssize_t rank(const Ranks *ranks, Py_ssize_t count, const char *taken, Py_ssize_t *places, Py_ssize_t most) {
-    Py_ssize_t found = 0;
-    for (Py_ssize_t candidate = 0; candidate < count; candidate++) {
-        if (taken[candidate]) continue;
+/* Keeps the up to `most` best candidates in `places`. Returns how many there are. */
+static Py_ssize_t rank(Ranking *ranking, Py_ssize_t most) {
+    Py_ssize_t found = 0, *places = ranking->places;
+    for (Py_ssize_t candidate = 0; candidate < ranking->count; candidate++) {
+        if (ranking->taken[candidate]) continue;
         Py_ssize_t at = found;
         if (found < most) found++;
-        else if (!outranks(ranks, candidate, places[--at])) continue;
-        for (; at > 0 && outranks(ranks, candidate, places[at - 1]); at--) places[at] = places[at - 1];
+        else if (!outranks(ranking, candidate, places[--at])) continue;
+        for (; at > 0 && outranks(ranking, candidate, places[at - 1]); at--) places[at] = places[at - 1];
         places[at] = candidate;
     }
     return found;
 }
 
 /* Marks the candidates that are taken. Returns 0, or -1 with TypeError, ValueError or IndexError. */
-static int mark(PyObject *taken, char *marks, Py_ssize_t count) {
+static int mark_taken(Ranking *ranking, PyObject *taken) {
     for (Py_ssize_t place = 0; place < PyList_GET_SIZE(taken); place++) {
         Py_ssize_t candidate = read_count(PyList_GET_ITEM(taken, place));
         if (candidate < 0) return -1;
-        if (candidate >= count) {
+        if (candidate >= ranking->count) {
             PyErr_Format(PyExc_IndexError, "there is no candidate %zd to be taken", candidate);
             return -1;
         }
-        marks[candidate] = 1;
+        ranking->taken[candidate] = 1;
     }
     return 0;
 }
 
-static PyObject *choose_best(const Ranks *ranks, Py_ssize_t count, PyObject *taken, Py_ssize_t most) {
-    if (most > count) most = count;
-    PyObject *chosen = PyList_New(0);
-    if (most == 0 || chosen == NULL) return chosen;
-    char *marks = PyMem_Calloc((size_t)count, 1);
-    Py_ssize_t *places = PyMem_Calloc((size_t)most, sizeof(Py_ssize_t));
-    if (marks == NULL || places == NULL) {
-        PyErr_NoMemory();
-        Py_CLEAR(chosen);
-    } else if (mark(taken, marks, count) < 0) {
-        Py_CLEAR(chosen);
-    } else {
-        Py_ssize_t found = rank(ranks, count, marks, places, most);
-        for (Py_ssize_t at = 0; chosen != NULL && at < found; at++)
-            if (append_place(chosen, places[at]) < 0) Py_CLEAR(chosen);
+/* Sets the orders of the candidates. Returns 0, or -1 with IndexError. */
+static int order(Ranking *ranking, const Numbers *handles, const Numbers *places, int64_t here) {
+    for (Py_ssize_t place = 0; place < ranking->count; place++) {
+        int64_t handle = handles->numbers[place];
+        if (handle < 0 || handle >= places->count) {
+            PyErr_Format(PyExc_IndexError, "handle %lld has no place", (long long)handle);
+            return -1;
+        }
+        ranking->orders[place] = places->numbers[handle] ^ here;
     }
-    PyMem_Free(marks);
-    PyMem_Free(places);
+    return 0;
+}
+
+static PyObject *listed(const Ranking *ranking, Py_ssize_t found) {
+    PyObject *chosen = PyList_New(0);
+    for (Py_ssize_t at = 0; chosen != NULL && at < found; at++)
+        if (append_place(chosen, ranking->places[at]) < 0) Py_CLEAR(chosen);
+    return chosen;
+}
+
+static PyObject *choose_best(
+    Ranking *ranking, const Numbers *handles, const Numbers *places, int64_t here, PyObject *taken, Py_ssize_t most
+) {
+    size_t room = (size_t)ranking->count + 1;
+    PyObject *chosen = NULL;
+    if (most > ranking->count) most = ranking->count;
+    ranking->orders = PyMem_Calloc(room, sizeof(int64_t));
+    ranking->taken = PyMem_Calloc(room, 1);
+    ranking->places = PyMem_Calloc((size_t)most + 1, sizeof(Py_ssize_t));
+    if (ranking->orders == NULL || ranking->taken == NULL || ranking->places == NULL) {
+        PyErr_NoMemory();
+    } else if (mark_taken(ranking, taken) == 0 && order(ranking, handles, places, here) == 0) {
+        chosen = listed(ranking, most == 0 ? 0 : rank(ranking, most));
+    }
+    PyMem_Free(ranking->orders);
+    PyMem_Free(ranking->taken);
+    PyMem_Free(ranking->places);
     return chosen;
 }
 
 PyObject *best(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
     (void)module;
-    if (check_count("best", count, 6) < 0) return NULL;
-    Py_ssize_t candidates = read_count(arguments[2]), kept = read_count(arguments[3]), most = read_count(arguments[5]);
+    if (check_count("best", count, 8) < 0) return NULL;
+    Py_ssize_t candidates = read_count(arguments[2]), kept = read_count(arguments[5]), most = read_count(arguments[7]);
+    long long here = PyErr_Occurred() ? 0 : PyLong_AsLongLong(arguments[4]);
     if (PyErr_Occurred()) return NULL;
-    if (!PyList_Check(arguments[4])) {
+    if (!PyList_Check(arguments[6])) {
         PyErr_SetString(PyExc_TypeError, "the taken candidates are a list of places");
         return NULL;
     }
     Floats utilities;
-    Numbers orders;
+    Numbers handles, places;
     PyObject *chosen = NULL;
     if (open_floats(arguments[0], &utilities) < 0) return NULL;
-    if (open_numbers(arguments[1], &orders) == 0) {
-        if (candidates > utilities.count || candidates > orders.count) {
-            PyErr_Format(PyExc_ValueError, "there are no %zd candidates", candidates);
-        } else {
-            Ranks ranks = {.utilities = utilities.numbers, .orders = orders.numbers, .kept = kept};
-            chosen = choose_best(&ranks, candidates, arguments[4], most);
+    if (open_numbers(arguments[1], &handles) == 0) {
+        if (open_numbers(arguments[3], &places) == 0) {
+            if (candidates > utilities.count || candidates > handles.count) {
+                PyErr_Format(PyExc_ValueError, "there are no %zd candidates", candidates);
+            } else {
+                Ranking ranking = {.utilities = utilities.numbers, .count = candidates, .kept = kept};
+                chosen = choose_best(&ranking, &handles, &places, here, arguments[6], most);
+            }
+            PyBuffer_Release(&places.view);
         }
-        close_numbers(&orders);
+        PyBuffer_Release(&handles.view);
     }
-    close_floats(&utilities);
+    PyBuffer_Release(&utilities.view);
     return chosen;
 }

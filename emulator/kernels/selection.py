@@ -39,11 +39,19 @@ def near(handles: vec[i64], count: int, places: vec[i64], here: int, reaches: ve
 
 
 def best(
-    utilities: vec[float], orders: vec[i64], count: int, kept: int, taken: list[int], most: int
+    utilities: memoryview[float],
+    handles: vec[i64],
+    count: int,
+    places: vec[i64],
+    here: int,
+    kept: int,
+    taken: list[int],
+    most: int,
 ) -> list[int]:
     """Return the candidates of the highest utility that are not taken."""
-    if not 0 <= count <= min(len(utilities), len(orders)):
+    if not 0 <= count <= min(len(utilities), len(handles)):
         raise ValueError(f"there are no {count} candidates")
+    orders = [places[handles[i64(place)]] ^ here for place in range(count)]
     left = [place for place in range(count) if place not in taken]
-    left.sort(key=lambda place: (-utilities[i64(place)], place >= kept, orders[i64(place)]))
+    left.sort(key=lambda place: (-utilities[place], place >= kept, orders[place]))
     return left[:most]

@@ -27,25 +27,7 @@ SMALL_WORLD: Final = "small-world"
 FRIEND: Final = "friend"
 
 
-class _Ratings:
-    """The values by which friends are chosen, for each candidate by its place.
-
-    One serves all selections of a process, because each is over before the next begins.
-    """
-
-    def __init__(self) -> None:
-        self.utilities = vec[float]()
-        self.orders = vec[i64]()
-        """The order among candidates that are equal in all else: the least number comes first."""
-
-    def reserve(self, count: i64) -> None:
-        """Make room for so many candidates."""
-        while len(self.orders) < count:
-            self.utilities = append(self.utilities, 0.0)
-            self.orders = append(self.orders, i64(0))
-
-
-_RATED: Final = _Ratings()
+_RATINGS: Final = Ratings()
 _NO_LINKS: Final = vec[float]()
 
 
@@ -82,7 +64,6 @@ class NeighbourSelection:
         self._draw = draw
         self._random = rng
         self._reaches = self._random_reaches()
-        self._ratings = Ratings(profiles)
         self.chosen: list[int] = []
         """The places of the candidates that the last selection chose: the successor, the predecessor, the
         small-world links and the friends."""
@@ -96,20 +77,17 @@ class NeighbourSelection:
         """
         self.chosen = []
         self.small_world = 0
-        anew = self._draw == "anew"
-        if self._friends or anew:
-            self._rate(own, candidates, anew)
+        orders = self._random_orders(int(candidates.count)) if self._draw == "anew" else None
         chosen = self._near(candidates, self._reaches if self._draw == "distance" else _NO_LINKS)
         if len(chosen) > 1:
-            if anew:
+            if self._draw == "anew":
                 self._reaches = self._random_reaches()
                 chosen = self._near(candidates, self._reaches)
             elif self._draw == "candidates":
                 chosen += self._drawn_from(candidates, chosen)
             self.small_world = len(chosen) - 2
             if self._friends:
-                rated, count, first = _RATED, int(candidates.count), 0 if anew else int(kept)
-                chosen += best(rated.utilities, rated.orders, count, first, chosen, self._friends)
+                chosen += self._best(own, candidates, kept, chosen, orders)
         self.chosen = chosen
 
     def _near(self, candidates: Sightings, reaches: vec[float]) -> list[int]:
@@ -117,19 +95,24 @@ class NeighbourSelection:
         here, places = int(self._here), self._profiles.places
         return near(candidates.handles, int(candidates.count), places, here, reaches)
 
-    def _rate(self, own: i64, candidates: Sightings, anew: bool) -> None:
-        """Rate the candidates as friends."""
-        rated, ratings, here = _RATED, self._ratings, self._here
-        rated.reserve(candidates.count)
-        ratings.begin(own)
-        utilities, orders = rated.utilities, rated.orders
-        handles, places = candidates.handles, self._profiles.places
-        place: i64
-        for place in range(candidates.count):
-            handle = handles[place]
-            utilities[place] = ratings.utility(handle)
-            # The order differs from peer to peer; otherwise all peers would choose the same few as friends.
-            orders[place] = i64(self._random.getrandbits(32)) if anew else places[handle] ^ here
+    def _best(
+        self, own: i64, candidates: Sightings, kept: i64, taken: list[int], orders: vec[i64] | None
+    ) -> list[int]:
+        """Choose the friends among the candidates that are not taken (lines 11 to 15)."""
+        count, most = int(candidates.count), self._friends
+        _RATINGS.rate(int(own), candidates, self._profiles)
+        rated = _RATINGS.utilities
+        if orders is not None:
+            return best(
+                rated, vec[i64]([i64(place) for place in range(count)]), count, orders, 0, 0, taken, most
+            )
+        here, places = int(self._here), self._profiles.places
+        return best(rated, candidates.handles, count, places, here, int(kept), taken, most)
+
+    def _random_orders(self, count: int) -> vec[i64]:
+        """Draw the order among candidates that are equal in all else."""
+        draw = self._random.getrandbits
+        return vec[i64]([i64(draw(32)) for _ in range(count)])
 
     def _random_reaches(self) -> vec[float]:
         """Draw for each link its reach (0: a ring neighbour, 1: half round the ring) and its side, which is

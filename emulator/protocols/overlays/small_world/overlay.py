@@ -108,6 +108,7 @@ class SmallWorld(Overlay, Topology, HeartbeatListener):
         self._heartbeats.join(self._row, self)
         self._table = environment.shared(Links, self._profiles, self._heartbeats, "table")
         """The routing tables, the paper's RT."""
+        self._heartbeats.watch(self._table)
         self._table.empty(self._row)
         self._incoming = environment.shared(Links, self._profiles, self._heartbeats, "incoming")
         """The peers that have this one in their table, or that lately had it or were in this one's."""

@@ -12,7 +12,7 @@ from typing import Final
 from librt.vecs import append, vec
 from mypy_extensions import i32, i64
 
-from emulator.compact.bit_sets import bits
+from emulator.compact.bit_sets import bit_set, bits
 from emulator.compact.peer_positions import NOWHERE, PeerPositions
 from emulator.contract.identifiers import IdentifierSpace, hash_of_topic
 from emulator.protocols.overlays.small_world.links import Link
@@ -31,9 +31,17 @@ class _Shared:
     def __init__(self, own: Profile, other: Profile) -> None:
         self.profile = other
         """The neighbour's profile, to whose topics its proposals run parallel."""
-        shared = bits(own.topics & other.topics)
-        self.owns = vec[i32]([i32(_place(own, topic)) for topic in shared])
-        self.others = vec[i32]([i32(_place(other, topic)) for topic in shared])
+        self.owns = vec[i32]()
+        self.others = vec[i32]()
+        theirs, at = bits(other.topics), 0
+        for place, topic in enumerate(bits(own.topics)):
+            while at < len(theirs) and theirs[at] < topic:
+                at += 1
+            if at == len(theirs):
+                break
+            if theirs[at] == topic:
+                self.owns = append(self.owns, i32(place))
+                self.others = append(self.others, i32(at))
 
 
 class GatewayElection:
@@ -42,7 +50,7 @@ class GatewayElection:
     def __init__(self, own: Contact, space: IdentifierSpace, gateway_hops: int) -> None:
         """`gateway_hops` is d: a proposal counts if this peer is then less than d hops from its gateway."""
         self._own = own
-        self._distance = space.distance
+        self._space = space
         self._limit = gateway_hops
         self.profile: Profile | None = None
         """The profile to whose topics the proposals run parallel."""
@@ -83,11 +91,10 @@ class GatewayElection:
         """Return the topics for which this peer is a gateway, as a bit set."""
         if self.profile is None:
             return 0
-        own, topics = self._own.peer, 0
-        for topic, gateway in zip(bits(self.profile.topics), self.gateways, strict=True):
-            if gateway.peer == own:
-                topics |= 1 << topic
-        return topics
+        own, topics = self._own.peer, bits(self.profile.topics)
+        return bit_set(
+            [topic for topic, gateway in zip(topics, self.gateways, strict=True) if gateway.peer == own]
+        )
 
     def proposals(self, relayed: int) -> Proposals:
         """Compose the proposals that neighbours are told; `relayed` are the topics that this peer relays."""
@@ -122,20 +129,23 @@ class GatewayElection:
             # Line 7 is there so that no proposal comes back to the peer that it came from.
             if parent != neighbour and (parent == own or _NEIGHBOURS.find(parent) != NOWHERE):
                 continue
+            away = proposals.hops[theirs] + 1
+            if away >= limit:
+                continue
             gateway = proposals.gateways[int(proposals.places[theirs])]
             known = self.gateways[int(place)]
-            away = proposals.hops[theirs] + 1
             if gateway.peer == known.peer:
                 if away >= hops[place]:
                     continue
-            elif away >= limit or not self._is_closer(gateway, known, self._keys[int(place)]):
+            elif not self._is_closer(gateway, known, self._keys[int(place)]):
                 continue
             self.gateways[int(place)] = gateway
             parents[place] = neighbour
             hops[place] = away
 
     def _is_closer(self, one: Contact, other: Contact, key: int) -> bool:
-        return self._distance(one.identifier, key) < self._distance(other.identifier, key)
+        space = self._space
+        return space.distance(one.identifier, key) < space.distance(other.identifier, key)
 
     def _shared_with(self, own: Profile, other: Profile) -> _Shared:
         shared = self._shared.get(other.peer)
@@ -150,8 +160,3 @@ def propose_for(proposals: Proposals, profile: Profile) -> bool:
     sizes = (len(proposals.places), len(proposals.parents), len(proposals.hops))
     known = len(proposals.gateways)
     return sizes == (count, count, count) and all(0 <= int(place) < known for place in proposals.places)
-
-
-def _place(profile: Profile, topic: int) -> int:
-    """Return the place of one of a profile's topics in lists that run parallel to them."""
-    return (profile.topics & ((1 << topic) - 1)).bit_count()
