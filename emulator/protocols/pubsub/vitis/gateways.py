@@ -31,17 +31,9 @@ class _Shared:
     def __init__(self, own: Profile, other: Profile) -> None:
         self.profile = other
         """The neighbour's profile, to whose topics its proposals run parallel."""
-        self.owns = vec[i32]()
-        self.others = vec[i32]()
-        theirs, at = bits(other.topics), 0
-        for place, topic in enumerate(bits(own.topics)):
-            while at < len(theirs) and theirs[at] < topic:
-                at += 1
-            if at == len(theirs):
-                break
-            if theirs[at] == topic:
-                self.owns = append(self.owns, i32(place))
-                self.others = append(self.others, i32(at))
+        shared = bits(own.topics & other.topics)
+        self.owns = vec[i32]([i32(_place(own, topic)) for topic in shared])
+        self.others = vec[i32]([i32(_place(other, topic)) for topic in shared])
 
 
 class GatewayElection:
@@ -160,3 +152,8 @@ def propose_for(proposals: Proposals, profile: Profile) -> bool:
     sizes = (len(proposals.places), len(proposals.parents), len(proposals.hops))
     known = len(proposals.gateways)
     return sizes == (count, count, count) and all(0 <= int(place) < known for place in proposals.places)
+
+
+def _place(profile: Profile, topic: int) -> int:
+    """Return the place of one of a profile's topics in lists that run parallel to them."""
+    return (profile.topics & ((1 << topic) - 1)).bit_count()
