@@ -5,7 +5,7 @@ BUILDER ?= docker
 IMAGES ?=
 TAG ?= 0.1.0
 REVISION = $(shell git describe --always --dirty --abbrev=12 '--exclude=*')
-CORE := $(shell find emulator -name '*.py' -not -path 'emulator/_compiled/*')
+CORE := $(shell find emulator \( -name '*.py' -o -name '*.[ch]' \) -not -path 'emulator/_compiled/*')
 LOCK := --python-version 3.11 --generate-hashes
 
 .PHONY: environment demo test lint bench images lock clean

@@ -17,6 +17,7 @@ ROOT = Path(__file__).parent.parent
 
 SANS_IO = (
     "emulator.compact",
+    "emulator.kernels",
     "emulator.contract.gauges",
     "emulator.contract.interests",
     "emulator.contract.outcomes",
@@ -47,7 +48,7 @@ FORBIDDEN = {
 """What reads a clock, does input or output, or draws randomness of its own."""
 
 FLOORS: list[set[str]] = [
-    {"emulator.compact", "emulator.files", "emulator.compiler"},
+    {"emulator.compact", "emulator.files", "emulator.compiler", "emulator.kernels"},
     {"emulator.messages", "emulator.trust"},
     {"emulator.contract"},
     {

@@ -7,9 +7,12 @@ from librt.vecs import vec
 from mypy_extensions import i64
 from small_world_peer import SELF, Peer, knowing, profile
 
+from emulator.compact.peer_rows import PeerRows
 from emulator.messages.message import Undecoded
+from emulator.protocols.gossip.profile_handles import ProfileHandles
 from emulator.protocols.gossip.profiles import newer
-from emulator.protocols.overlays.small_world.links import Link
+from emulator.protocols.overlays.small_world.heartbeats import Heartbeats
+from emulator.protocols.overlays.small_world.links import Link, Links
 from emulator.protocols.overlays.small_world.overlay import SmallWorld
 from emulator.protocols.overlays.small_world.parameters import SmallWorldParameters
 from trellis.v1.overlay import ProfileExchange, TManExchange
@@ -170,3 +173,21 @@ def test_a_rider_that_is_malformed_is_as_if_there_was_none() -> None:
     tested.environment.hand_over(101, ProfileExchange(True, profile(101, version=2), Undecoded(b"\xff")))
     (link,) = [link for link in tested.overlay.links() if link.peer == 101]
     assert link.said is not None and link.said.rider is None
+
+
+def test_the_same_heartbeat_again_is_noted_without_a_listener() -> None:
+    """The pool knows the routing tables: what a neighbour says again is no news, but the neighbour is up."""
+    tested = knowing([101])
+    environment, row = tested.environment, tested.overlay._row
+    rows, profiles = environment.shared(PeerRows), environment.shared(ProfileHandles)
+    pool = environment.shared(Heartbeats, environment.name, rows, profiles)
+    table = environment.shared(Links, profiles, pool, "table")
+    said = pool.take(ProfileExchange(False, profile(101)))
+    other = pool.take(ProfileExchange(False, profile(101)))
+    assert not table.hear_again(row, 101, said, 1.0)
+    assert pool.receive(SELF, 101, said, 1.0)
+    assert table.hear_again(row, 101, said, 2.0)
+    assert table.heard[table.find(row, 101)] == 2.0
+    assert not table.hear_again(row, 101, other, 3.0)
+    assert not table.hear_again(row, 102, said, 3.0)
+    assert table.heard[table.find(row, 101)] == 2.0

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from fake_environment import FakeEnvironment
 from hypothesis import given
 from hypothesis import strategies as st
 
 from emulator.compact.bit_sets import bit_set, bits
-from emulator.contract.identifiers import RING, hash_of_topic
-from emulator.contract.protocol import Overlay
-from emulator.messages.message import Message
 from emulator.protocols.pubsub.vitis.relay_trees import RelayTrees
-from trellis.v1.overlay import Contact
 from trellis.v1.pubsub import RelayRequest
 
 SELF, ABOVE, OTHER, BELOW, BESIDE = 50, 1, 2, 3, 4
@@ -21,37 +15,25 @@ TOPIC = 7
 LIFETIME = 5.0
 
 
-class Routes(Overlay):
-    """An overlay whose next hops the test sets: for each topic, or for all."""
+class Routes:
+    """Routes whose next hops the test sets: for each topic, or for all."""
 
     def __init__(self, hop: int | None) -> None:
-        super().__init__(FakeEnvironment(SELF), RING, 0)
         self.hop = hop
         self.by_topic: dict[int, int | None] = {}
+        self.routes_version = 0
 
     def change(self, hop: int | None) -> None:
         self.hop = hop
         self.routes_version += 1
 
-    def start(self, contacts: Sequence[int]) -> None: ...
-
-    def stop(self, graceful: bool) -> None: ...
-
-    def route(self, key: int, message: Message) -> None: ...
-
-    @property
-    def ready(self) -> bool:
-        return True
-
-    def next_hop(self, key: int) -> Contact | None:
-        hop = self.by_topic.get(key, self.hop)
-        return None if hop is None else Contact(hop, 1000 + hop)
-
-    def neighbour_set(self, count: int) -> Sequence[Contact]:
-        return ()
-
-    def sample(self, count: int) -> Sequence[int]:
-        return ()
+    def next_hops(self, topics: int) -> dict[int, int]:
+        by_hop: dict[int, int] = {}
+        for topic in bits(topics):
+            hop = self.by_topic.get(topic, self.hop)
+            if hop is not None:
+                by_hop[hop] = by_hop.get(hop, 0) | 1 << topic
+        return by_hop
 
 
 class Relay:
@@ -84,7 +66,7 @@ def test_asks_the_next_hop_for_what_is_wanted_each_round() -> None:
 
 def test_asks_each_next_hop_for_its_own_topics() -> None:
     relay = Relay()
-    relay.routes.by_topic = {hash_of_topic(8): OTHER, hash_of_topic(9): None}
+    relay.routes.by_topic = {8: OTHER, 9: None}
     assert relay.round(7, 8, 9) == {ABOVE: {7}, OTHER: {8}}
 
 

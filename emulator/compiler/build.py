@@ -20,9 +20,11 @@ from pathlib import Path
 from typing import Any
 
 from emulator.compiler import finder
-from emulator.compiler.finder import FOLDER, ROOT, compiled_modules, digest, package_modules, sources
+from emulator.compiler.finder import FOLDER, KERNELS, ROOT, compiled_modules, digest, package_modules, sources
 
 _LIBRARY = "trellis_core"
+_KERNEL_ARGUMENTS = ["-O2", "-Wall", "-Wextra", "-fvisibility=hidden", "-ffp-contract=off"]
+"""With the last one a sum of products is rounded as in Python, on every processor."""
 
 
 def build(folder: Path, packages: Sequence[Path] = ()) -> None:
@@ -72,6 +74,9 @@ def build(folder: Path, packages: Sequence[Path] = ()) -> None:
             for extension in extensions:
                 # Modules of the library then call each other directly, not through the table of the loader.
                 extension.extra_compile_args.append("-fvisibility=hidden")
+            kernels = sorted(Path(*KERNELS.split(".")).parent.glob("*.c"))
+            files = [str(path) for path in kernels]
+            extensions.append(Extension(KERNELS, files, extra_compile_args=_KERNEL_ARGUMENTS))
             arguments = ["-q", "build_ext", "--build-lib", "built", "--build-temp", "objects"]
             setup(
                 name=_LIBRARY,

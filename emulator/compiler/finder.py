@@ -74,6 +74,8 @@ MODULES = (
     "emulator.telemetry.recorder",
     "emulator.telemetry.message_counts",
 )
+KERNELS = "emulator.kernels.native"
+"""The module of the kernels, which is compiled from the C files in its folder."""
 _NOT_COMPILED = re.compile(r"^(from|import) pydantic\b", re.MULTILINE)
 INTERPRETED = "TRELLIS_INTERPRETED"
 """The environment variable that has all modules interpreted, with any text but the empty one."""
@@ -122,7 +124,8 @@ def package_modules(folder: Path) -> dict[str, Path]:
 
 def sources(rooms: Sequence[str] | None = None) -> dict[str, str]:
     """Return the digest of the source of each module of Trellis that is compiled, if these rooms are."""
-    return {module: digest(source_of(module)) for module in compiled_modules(rooms)}
+    found = {module: digest(source_of(module)) for module in compiled_modules(rooms)}
+    return found | {KERNELS: digest(*sorted(source_of(KERNELS).parent.glob("*.[ch]")))}
 
 
 def source_of(module: str) -> Path:
@@ -130,9 +133,12 @@ def source_of(module: str) -> Path:
     return ROOT / Path(*module.split(".")).with_suffix(".py")
 
 
-def digest(path: Path) -> str:
-    """Return the digest of a source file; a missing file counts as an empty one."""
-    return hashlib.sha256(path.read_bytes() if path.exists() else b"").hexdigest()
+def digest(*paths: Path) -> str:
+    """Return the digest of source files; a missing file counts as an empty one."""
+    found = hashlib.sha256()
+    for path in paths:
+        found.update(path.read_bytes() if path.exists() else b"")
+    return found.hexdigest()
 
 
 def install() -> str:

@@ -15,6 +15,8 @@ from emulator.messages.coding import write_varint
 _ROOT = struct.Struct("<2s16s2sQ")
 _CHILD = struct.Struct("<2s16s2sQ2sQ")
 _TIMES = struct.Struct("<sQsQ")
+_SPAN_ATTRIBUTES = 9
+"""The number of the field `attributes` of `Span`."""
 _KEPT_VALUES = 1 << 17
 _WRAP = 1 << 64
 
@@ -48,20 +50,22 @@ def key_value(key: str, value: bool | int | float | str) -> bytes:
 
 def span_attribute(key: str, value: bool | int | float | str) -> bytes:
     """Return an attribute as a field of `Span`."""
-    return field(9, key_value(key, value))
+    return field(_SPAN_ATTRIBUTES, key_value(key, value))
 
 
 class Attribute(dict[Any, bytes]):
-    """The encoded attributes of one key by their values, kept once they were seen, for hop spans."""
+    """The encoded attributes of one key by their values, kept once they were seen."""
 
-    def __init__(self, key: str) -> None:
+    def __init__(self, key: str, number: int = _SPAN_ATTRIBUTES) -> None:
+        """`number` is that of the field that the attributes are, by default the one of `Span`."""
         super().__init__()
         self._key = key
+        self._number = number
 
     def __missing__(self, value: int | str) -> bytes:
         if len(self) >= _KEPT_VALUES:
             self.clear()
-        encoded = self[value] = span_attribute(self._key, value)
+        encoded = self[value] = field(self._number, key_value(self._key, value))
         return encoded
 
 

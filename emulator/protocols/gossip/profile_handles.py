@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from typing import Final
 
 from librt.vecs import append, vec
-from mypy_extensions import i64, trait
+from mypy_extensions import i32, i64, trait
 
+from emulator.compact.bit_sets import bits
 from emulator.contract.identifiers import BITS
 from emulator.messages.coding import varint_size
 from trellis.v1.overlay import Profile
@@ -53,6 +55,16 @@ class ProfileHandles:
         """Where each profile's peer is on the ring, in units of 2^-62 of the whole."""
         self.sizes = vec[i64]()
         """The bytes that each profile takes in a message that repeats profiles, its tag included."""
+        self.topics = vec[i32]()
+        """The topics of all profiles: those of one lie side by side."""
+        self.begins = vec[i64]()
+        """Where in `topics` the topics of each profile begin."""
+        self.counts = vec[i64]()
+        """The number of topics of each profile."""
+        self.rates = vec[float]()
+        """The rate of each topic of a profile (events/s); NaN if topics have rates of their own."""
+        self._left: dict[int, list[int]] = {}
+        """The begins in `topics` that freed profiles have left, by the number of topics there."""
         self._ages = vec[i64]()
         self._free: list[int] = []
         self._keepers: list[HandleKeeper] = []
@@ -78,6 +90,9 @@ class ProfileHandles:
             self.peers = append(self.peers, i64(0))
             self.places = append(self.places, i64(0))
             self.sizes = append(self.sizes, i64(0))
+            self.begins = append(self.begins, i64(0))
+            self.counts = append(self.counts, i64(0))
+            self.rates = append(self.rates, 0.0)
             self._ages = append(self._ages, i64(0))
         profile.store_handle = handle
         taken = i64(handle)
@@ -85,7 +100,23 @@ class ProfileHandles:
         self.places[taken] = i64(place)
         self.sizes[taken] = i64(1 + varint_size(size) + size)
         self._ages[taken] = i64((profile.session << 32 | profile.version) - _HALF_OF_AGES)
+        self.rates[taken] = math.nan if profile.rates else profile.rate
+        self._take_topics(taken, bits(profile.topics))
         return taken
+
+    def _take_topics(self, handle: i64, topics: list[int]) -> None:
+        """Write the topics of a profile to a range of their number."""
+        left = self._left.get(len(topics))
+        begin = i64(left.pop()) if left else i64(len(self.topics))
+        self.begins[handle] = begin
+        self.counts[handle] = len(topics)
+        place = begin
+        for topic in topics:
+            if place == len(self.topics):
+                self.topics = append(self.topics, i32(topic))
+            else:
+                self.topics[place] = i32(topic)
+            place += 1
 
     def profile(self, handle: i64) -> Profile:
         """Return the profile of a handle that is kept."""
@@ -116,5 +147,6 @@ class ProfileHandles:
                 profile.store_handle = -1
                 self._profiles[handle] = None
                 self._free.append(handle)
+                self._left.setdefault(int(self.counts[i64(handle)]), []).append(int(self.begins[i64(handle)]))
         self.sweeps += 1
         self._due = max(_LEAST_SWEPT, 2 * i64(len(self._profiles) - len(self._free)))

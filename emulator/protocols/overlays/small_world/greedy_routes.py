@@ -5,9 +5,35 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable
 from operator import attrgetter, itemgetter
+from typing import Final
 
-from emulator.contract.identifiers import Ring
+from librt.vecs import append, vec
+from mypy_extensions import i64
+
+from emulator.compact.bit_sets import bits
+from emulator.contract.identifiers import BITS, REMEMBERED_HASHES, Ring, hash_of_topic
+from emulator.kernels import next_hops
 from trellis.v1.overlay import Contact
+
+_CUT: Final = BITS - 62
+"""The lowest bits of identifiers, which are cut off of what a kernel reads."""
+_ENDS_HERE: Final[i64] = -1
+
+
+class _TopicKeys:
+    """The highest bits of the keys of the first topics."""
+
+    def __init__(self) -> None:
+        self._keys = vec[i64]()
+
+    def first(self, count: int) -> vec[i64]:
+        """Return the keys of at least `count` topics, by the topics' numbers."""
+        while len(self._keys) < count:
+            self._keys = append(self._keys, i64(hash_of_topic(len(self._keys)) >> _CUT))
+        return self._keys
+
+
+_TOPIC_KEYS: Final = _TopicKeys()
 
 
 class GreedyRoutes:
@@ -19,6 +45,8 @@ class GreedyRoutes:
         self._own = own
         self._starts: list[int] = []
         self._closest: list[Contact] = []
+        self._cut_starts = vec[i64]()
+        self._hops = vec[i64]()
         self.rebuild(())
 
     def rebuild(self, neighbours: Iterable[Contact]) -> None:
@@ -35,9 +63,30 @@ class GreedyRoutes:
         regions.sort(key=itemgetter(0))
         self._starts = [start for start, _ in regions]
         self._closest = [contact for _, contact in regions]
+        self._cut_starts = vec[i64](capacity=len(regions))
+        self._hops = vec[i64](capacity=len(regions))
+        for start, contact in regions:
+            self._cut_starts = append(self._cut_starts, i64(start >> _CUT))
+            self._hops = append(self._hops, _ENDS_HERE if contact is self._own else i64(contact.peer))
 
     def next_hop(self, key: int) -> Contact | None:
         """Return the closest neighbour, or None if no neighbour is closer than the peer itself."""
         # Index -1, before the first border, is the region that reaches over the end of the ring.
         closest = self._closest[bisect_right(self._starts, key) - 1]
         return None if closest is self._own else closest
+
+    def next_hops(self, topics: int) -> dict[int, int]:
+        """Return the topics of a bit set by the peer that is the next hop for their keys, without those of
+        which this peer is the closest to the key."""
+        count = topics.bit_length()
+        if count <= REMEMBERED_HASHES:
+            listed = topics.to_bytes((count + 7) // 8, "little")
+            found = next_hops(listed, _TOPIC_KEYS.first(count), self._cut_starts, self._hops)
+            if found is not None:
+                return found
+        by_hop: dict[int, int] = {}
+        for topic in bits(topics):
+            hop = self.next_hop(hash_of_topic(topic))
+            if hop is not None:
+                by_hop[hop.peer] = by_hop.get(hop.peer, 0) | 1 << topic
+        return by_hop

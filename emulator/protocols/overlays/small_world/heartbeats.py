@@ -27,6 +27,19 @@ class HeartbeatListener:
         """Take a heartbeat that comes at trial time `now` (s)."""
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
+@trait
+class KnownLinks:
+    """The links that peers have chosen, by the rows of the peers."""
+
+    @abstractmethod
+    def hear_again(self, row: i64, sender: i64, heartbeat: i64, now: float) -> bool:
+        """Note that the peer at a link has sent the same heartbeat as before, at trial time `now` (s).
+
+        Returns false if there is no such link, or the heartbeat is another one; nothing is noted then.
+        """
+
+
 class Heartbeats(MessagePool, HandleKeeper):
     """Messages of the type `ProfileExchange`.
 
@@ -38,6 +51,7 @@ class Heartbeats(MessagePool, HandleKeeper):
         self._rows = rows
         self._profiles = profiles
         self._listeners: list[HeartbeatListener | None] = []
+        self._table: KnownLinks | None = None
         self._own = vec[i64]()
         """The last heartbeat and the last reply of each peer, by the peer's row."""
         self._messages: list[ProfileExchange | None] = []
@@ -55,6 +69,10 @@ class Heartbeats(MessagePool, HandleKeeper):
             self._own = append(append(self._own, NOTHING_SAID), NOTHING_SAID)
         self._listeners[int(row)] = listener
         self._forget_own(row)
+
+    def watch(self, table: KnownLinks) -> None:
+        """Note heartbeats that are the same again at these links, and tell no listener of them."""
+        self._table = table
 
     def leave(self, peer: i64) -> None:
         row = self._rows.find(peer)
@@ -123,6 +141,9 @@ class Heartbeats(MessagePool, HandleKeeper):
         at = self._rows.find(peer)
         if at == NO_ROW or at >= len(self._listeners):
             return False
+        table = self._table
+        if table is not None and table.hear_again(at, sender, row, now):
+            return True
         listener = self._listeners[int(at)]
         if listener is None:
             return False

@@ -9,7 +9,7 @@ from mypy_extensions import i64
 
 from emulator.protocols.gossip.profile_handles import HandleKeeper, ProfileHandles
 from emulator.protocols.gossip.sightings import Sightings
-from emulator.protocols.overlays.small_world.heartbeats import NOTHING_SAID, Heartbeats
+from emulator.protocols.overlays.small_world.heartbeats import NOTHING_SAID, Heartbeats, KnownLinks
 from trellis.v1.overlay import Contact, Profile, ProfileExchange
 
 _FIRST_ROOM: Final[i64] = 16
@@ -28,7 +28,7 @@ class Link:
         """The peer's last heartbeat; None if it sent none, or has been silent for too long since."""
 
 
-class Links(HandleKeeper):
+class Links(HandleKeeper, KnownLinks):
     """The links of each peer, by the peer's row, in the order in which they came.
 
     A link is a place in four columns: the peer, the handle of its profile, when any peer last heard from it
@@ -119,6 +119,13 @@ class Links(HandleKeeper):
         """Note that the peer has sent a heartbeat. Returns whether it sent the same one before."""
         self.heard[place] = now
         return self.said[place] == heartbeat
+
+    def hear_again(self, row: i64, sender: i64, heartbeat: i64, now: float) -> bool:
+        place = self.find(row, sender)
+        if place == NO_LINK or self.said[place] != heartbeat:
+            return False
+        self.heard[place] = now
+        return True
 
     def say(self, place: i64, heartbeat: i64) -> None:
         """Keep what the peer said last; `NOTHING_SAID` if it counts no more."""

@@ -108,6 +108,7 @@ class SmallWorld(Overlay, Topology, HeartbeatListener):
         self._heartbeats.join(self._row, self)
         self._table = environment.shared(Links, self._profiles, self._heartbeats, "table")
         """The routing tables, the paper's RT."""
+        self._heartbeats.watch(self._table)
         self._table.empty(self._row)
         self._incoming = environment.shared(Links, self._profiles, self._heartbeats, "incoming")
         """The peers that have this one in their table, or that lately had it or were in this one's."""
@@ -202,10 +203,19 @@ class SmallWorld(Overlay, Topology, HeartbeatListener):
         return self._table.count(self._row) > 0
 
     def next_hop(self, key: int) -> Contact | None:
+        self._route_anew()
+        return self._routes.next_hop(key)
+
+    def next_hops(self, topics: int) -> dict[int, int]:
+        """Return the topics of a bit set by the next hop for their keys, without those that end here."""
+        self._route_anew()
+        return self._routes.next_hops(topics)
+
+    def _route_anew(self) -> None:
+        """Route over the neighbours of now."""
         if self._routed_version != self.routes_version:
             self._routed_version = self.routes_version
             self._routes.rebuild(self._contacts())
-        return self._routes.next_hop(key)
 
     def route(self, key: int, message: Message) -> None:
         self._forwarding.route(key, message)
@@ -247,7 +257,7 @@ class SmallWorld(Overlay, Topology, HeartbeatListener):
         chosen = self._selection.chosen
         self._chosen = vec[i64](capacity=len(chosen))
         for place in chosen:
-            self._chosen = append(self._chosen, candidates.peers[place])
+            self._chosen = append(self._chosen, candidates.peers[i64(place)])
         if renew_links(self._table, self._row, candidates, chosen):
             return
         left, joined = replace_links(self._table, self._incoming, self._row, candidates, chosen)
@@ -358,7 +368,7 @@ class SmallWorld(Overlay, Topology, HeartbeatListener):
         """Return the peers that the last selection chose, by kind of link; some may be gone since."""
         if not self._has_selected:
             return {}
-        return by_kind([int(peer) for peer in self._chosen], int(self._selection.small_world))
+        return by_kind([int(peer) for peer in self._chosen], self._selection.small_world)
 
     def _contacts(self) -> list[Contact]:
         """Return the neighbours in the routing table."""

@@ -1,50 +1,35 @@
-"""A peer's memory of how alike its interests and those of other peers are."""
+"""How alike the interests of a peer and of the candidates of its selection are."""
 
 from __future__ import annotations
 
-from typing import Final
-
-from librt.vecs import vec
-from mypy_extensions import i64
-
+from emulator.kernels import rate
 from emulator.protocols.gossip.profile_handles import ProfileHandles
 from emulator.protocols.gossip.profiles import utility
-
-_ROWS: Final[i64] = 128
+from emulator.protocols.gossip.sightings import Sightings
 
 
 class Ratings:
-    """A store of utilities, computed from this peer's profile and those of others when they are asked for.
+    """The utilities of candidates by Equation 1 of Vitis, by the candidates' places.
 
-    Most peers that an exchange tells of were in the last exchange too. A row is found by the peer's number;
-    peers that share a row replace each other, and what is not remembered is computed again.
+    One serves all selections of a process, because each is over before the next begins.
     """
 
-    def __init__(self, profiles: ProfileHandles) -> None:
-        self._profiles = profiles
-        self._own: i64 = -1
-        self._is_interested = False
-        self._sweeps = -1
-        self._rated = vec[i64]()
-        self._utilities = vec[float]()
+    def __init__(self) -> None:
+        self.utilities = _floats(256)
 
-    def begin(self, own: i64) -> None:
-        """Rate others for the profile of this handle from now on."""
-        if own != self._own or self._sweeps != self._profiles.sweeps:
-            self._own = own
-            self._sweeps = self._profiles.sweeps
-            self._is_interested = self._profiles.profile(own).topics != 0
-            if self._is_interested:
-                self._rated = vec[i64]([i64(-1)] * int(_ROWS))
-                self._utilities = vec[float]([0.0] * int(_ROWS))
+    def rate(self, own: int, candidates: Sightings, profiles: ProfileHandles) -> None:
+        """Rate the candidates for the profile of the handle `own`."""
+        count = int(candidates.count)
+        if count > len(self.utilities):
+            self.utilities = _floats(2 * count)
+        utilities, handles = self.utilities, candidates.handles
+        topics, begins, counts, rates = profiles.topics, profiles.begins, profiles.counts, profiles.rates
+        if not rate(utilities, handles, count, own, topics, begins, counts, rates):
+            mine = profiles.profile(own)
+            for place in range(count):
+                if utilities[place] < 0:
+                    utilities[place] = utility(mine, profiles.profile(handles[place]))
 
-    def utility(self, other: i64) -> float:
-        """Return the utility of the profile of a handle by Equation 1 of Vitis."""
-        if not self._is_interested:
-            return 0.0
-        profiles = self._profiles
-        row = profiles.peer(other) % _ROWS
-        if self._rated[row] != other:
-            self._rated[row] = other
-            self._utilities[row] = utility(profiles.profile(self._own), profiles.profile(other))
-        return self._utilities[row]
+
+def _floats(count: int) -> memoryview[float]:
+    return memoryview(bytearray(8 * count)).cast("d")

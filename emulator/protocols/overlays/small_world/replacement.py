@@ -15,7 +15,7 @@ from trellis.v1.overlay import Contact
 _FORMER: Final = Sightings()
 
 
-def renew_links(table: Links, row: i64, candidates: Sightings, chosen: vec[i64]) -> bool:
+def renew_links(table: Links, row: i64, candidates: Sightings, chosen: list[int]) -> bool:
     """Renew the links of a row to the candidates at the places `chosen`.
 
     Returns whether these are the peers that the row has links to.
@@ -30,7 +30,7 @@ def renew_links(table: Links, row: i64, candidates: Sightings, chosen: vec[i64])
 
 
 def replace_links(
-    table: Links, incoming: Links, row: i64, candidates: Sightings, chosen: vec[i64]
+    table: Links, incoming: Links, row: i64, candidates: Sightings, chosen: list[int]
 ) -> tuple[list[Contact], list[Contact]]:
     """Give a row of `table` the links to the candidates at the places `chosen`, and return who left and who
     joined.

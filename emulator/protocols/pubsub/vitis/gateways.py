@@ -12,7 +12,7 @@ from typing import Final
 from librt.vecs import append, vec
 from mypy_extensions import i32, i64
 
-from emulator.compact.bit_sets import bits
+from emulator.compact.bit_sets import bit_set, bits
 from emulator.compact.peer_positions import NOWHERE, PeerPositions
 from emulator.contract.identifiers import IdentifierSpace, hash_of_topic
 from emulator.protocols.overlays.small_world.links import Link
@@ -42,7 +42,7 @@ class GatewayElection:
     def __init__(self, own: Contact, space: IdentifierSpace, gateway_hops: int) -> None:
         """`gateway_hops` is d: a proposal counts if this peer is then less than d hops from its gateway."""
         self._own = own
-        self._distance = space.distance
+        self._space = space
         self._limit = gateway_hops
         self.profile: Profile | None = None
         """The profile to whose topics the proposals run parallel."""
@@ -83,11 +83,10 @@ class GatewayElection:
         """Return the topics for which this peer is a gateway, as a bit set."""
         if self.profile is None:
             return 0
-        own, topics = self._own.peer, 0
-        for topic, gateway in zip(bits(self.profile.topics), self.gateways, strict=True):
-            if gateway.peer == own:
-                topics |= 1 << topic
-        return topics
+        own, topics = self._own.peer, bits(self.profile.topics)
+        return bit_set(
+            [topic for topic, gateway in zip(topics, self.gateways, strict=True) if gateway.peer == own]
+        )
 
     def proposals(self, relayed: int) -> Proposals:
         """Compose the proposals that neighbours are told; `relayed` are the topics that this peer relays."""
@@ -122,20 +121,23 @@ class GatewayElection:
             # Line 7 is there so that no proposal comes back to the peer that it came from.
             if parent != neighbour and (parent == own or _NEIGHBOURS.find(parent) != NOWHERE):
                 continue
+            away = proposals.hops[theirs] + 1
+            if away >= limit:
+                continue
             gateway = proposals.gateways[int(proposals.places[theirs])]
             known = self.gateways[int(place)]
-            away = proposals.hops[theirs] + 1
             if gateway.peer == known.peer:
                 if away >= hops[place]:
                     continue
-            elif away >= limit or not self._is_closer(gateway, known, self._keys[int(place)]):
+            elif not self._is_closer(gateway, known, self._keys[int(place)]):
                 continue
             self.gateways[int(place)] = gateway
             parents[place] = neighbour
             hops[place] = away
 
     def _is_closer(self, one: Contact, other: Contact, key: int) -> bool:
-        return self._distance(one.identifier, key) < self._distance(other.identifier, key)
+        space = self._space
+        return space.distance(one.identifier, key) < space.distance(other.identifier, key)
 
     def _shared_with(self, own: Profile, other: Profile) -> _Shared:
         shared = self._shared.get(other.peer)

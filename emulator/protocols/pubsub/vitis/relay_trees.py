@@ -8,10 +8,22 @@ heals where it broke and fades where no peer needs it.
 
 from __future__ import annotations
 
-from emulator.compact.bit_sets import bit_set, bits
-from emulator.contract.identifiers import hash_of_topic
-from emulator.contract.protocol import Environment, Overlay
+from typing import Protocol as Interface
+
+from emulator.contract.protocol import Environment
 from trellis.v1.pubsub import RelayRequest
+
+
+class TopicRoutes(Interface):
+    """Any overlay that knows the next hops of many topics at once."""
+
+    routes_version: int
+    """A number that changes whenever `next_hops` may answer otherwise than before."""
+
+    def next_hops(self, topics: int) -> dict[int, int]:
+        """Return the topics of a bit set by the next hop towards their rendezvous nodes, without those that
+        end here."""
+        ...
 
 
 class _RelayLink:
@@ -35,7 +47,7 @@ class RelayTrees:
     round, so renewing a link means comparing two sets. Sets of topics are bit sets.
     """
 
-    def __init__(self, environment: Environment, overlay: Overlay, lifetime: float) -> None:
+    def __init__(self, environment: Environment, overlay: TopicRoutes, lifetime: float) -> None:
         """`lifetime` is how long a relay link lasts without renewal, in seconds."""
         self._environment = environment
         self._overlay = overlay
@@ -120,7 +132,7 @@ class RelayTrees:
         self._routes_version = self._overlay.routes_version
         self._asked = topics
         former, self._above = self._above, {}
-        for hop, asked in self._next_hops(topics).items():
+        for hop, asked in self._overlay.next_hops(topics).items():
             self._above[hop] = _RelayLink(hop, RelayRequest(asked), self._environment.now)
         for hop, link in former.items():
             remaining = self._above.get(hop)
@@ -132,7 +144,7 @@ class RelayTrees:
             return
         self._asked |= topics
         ends = self._environment.now + self._lifetime
-        for hop, asked in self._next_hops(topics).items():
+        for hop, asked in self._overlay.next_hops(topics).items():
             link = self._above.get(hop)
             if link is None:
                 self._above[hop] = _RelayLink(hop, RelayRequest(asked), ends)
@@ -140,15 +152,6 @@ class RelayTrees:
                 link.request = RelayRequest(link.request.topics | asked)
                 link.ends = ends
             self._environment.send(hop, RelayRequest(asked, addition=True))
-
-    def _next_hops(self, topics: int) -> dict[int, int]:
-        """Return the topics by the next hop towards their rendezvous nodes, without those that end here."""
-        by_hop: dict[int, list[int]] = {}
-        for topic in bits(topics):
-            hop = self._overlay.next_hop(hash_of_topic(topic))
-            if hop is not None:
-                by_hop.setdefault(hop.peer, []).append(topic)
-        return {hop: bit_set(asked) for hop, asked in by_hop.items()}
 
     def _fade(self, link: _RelayLink, topics: int) -> None:
         """Ask for only these topics over the link from now on; the others last for `lifetime` more."""

@@ -1,0 +1,53 @@
+/* Columns of numbers: the checks that no kernel can leave out. */
+
+#include "columns.h"
+
+static int open_column(PyObject *given, Py_buffer *view, int flags, const char *formats, Py_ssize_t bytes) {
+    if (PyObject_GetBuffer(given, view, PyBUF_ND | PyBUF_FORMAT | flags) < 0) return -1;
+    const char *format = view->format == NULL ? "B" : view->format;
+    if (view->itemsize == bytes && strlen(format) == 1 && strchr(formats, format[0]) != NULL) return 0;
+    PyErr_Format(PyExc_TypeError, "a column has the format %s, and not %c", format, formats[0]);
+    PyBuffer_Release(view);
+    return -1;
+}
+
+int open_numbers(PyObject *given, Numbers *column) {
+    if (open_column(given, &column->view, 0, "ql", 8) < 0) return -1;
+    column->numbers = column->view.buf;
+    column->count = column->view.len / 8;
+    return 0;
+}
+
+int open_floats(PyObject *given, Floats *column) {
+    if (open_column(given, &column->view, 0, "d", 8) < 0) return -1;
+    column->numbers = column->view.buf;
+    column->count = column->view.len / 8;
+    return 0;
+}
+
+int open_topics(PyObject *given, Topics *column) {
+    if (open_column(given, &column->view, 0, "il", 4) < 0) return -1;
+    column->numbers = column->view.buf;
+    column->count = column->view.len / 4;
+    return 0;
+}
+
+int open_to_write(PyObject *given, Floats *column) {
+    if (open_column(given, &column->view, PyBUF_WRITABLE, "d", 8) < 0) return -1;
+    column->numbers = column->view.buf;
+    column->count = column->view.len / 8;
+    return 0;
+}
+
+int check_count(const char *kernel, Py_ssize_t given, Py_ssize_t wanted) {
+    if (given == wanted) return 0;
+    PyErr_Format(PyExc_TypeError, "%s takes %zd arguments, and not %zd", kernel, wanted, given);
+    return -1;
+}
+
+Py_ssize_t read_count(PyObject *given) {
+    Py_ssize_t count = PyLong_AsSsize_t(given);
+    if (count >= 0 || PyErr_Occurred()) return count;
+    PyErr_Format(PyExc_ValueError, "%zd is no count", count);
+    return -1;
+}

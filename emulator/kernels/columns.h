@@ -1,0 +1,49 @@
+/* What all kernels share: columns of numbers, which they read through Python's buffers. */
+
+#ifndef TRELLIS_COLUMNS_H
+#define TRELLIS_COLUMNS_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <stdint.h>
+
+typedef struct {
+    Py_buffer view;
+    const int64_t *numbers;
+    Py_ssize_t count;
+} Numbers;
+
+typedef struct {
+    Py_buffer view;
+    const double *numbers;
+    Py_ssize_t count;
+} Floats;
+
+typedef struct {
+    Py_buffer view;
+    const int32_t *numbers;
+    Py_ssize_t count;
+} Topics;
+
+/* Opens a column of 64 bits, or of 32 bits for topics. Returns 0, or -1 with TypeError or BufferError; the view
+   of an open column is to be released. */
+int open_numbers(PyObject *given, Numbers *column);
+int open_floats(PyObject *given, Floats *column);
+int open_topics(PyObject *given, Topics *column);
+
+/* Opens a column of floats that the kernel writes to. */
+int open_to_write(PyObject *given, Floats *column);
+
+/* Checks the number of arguments of a kernel. Returns 0, or -1 with TypeError. */
+int check_count(const char *kernel, Py_ssize_t given, Py_ssize_t wanted);
+
+/* Reads a count or place. Returns it, or -1 with TypeError, OverflowError or ValueError. */
+Py_ssize_t read_count(PyObject *given);
+
+/* The kernels; the files that they are in say what each does. */
+PyObject *best(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
+PyObject *near(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
+PyObject *rate(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
+PyObject *next_hops(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
+
+#endif

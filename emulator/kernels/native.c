@@ -1,0 +1,17 @@
+/* The module `emulator.kernels.native`, which has all kernels. */
+
+#include "columns.h"
+
+static PyMethodDef methods[] = {
+    {"best", (PyCFunction)(void (*)(void))best, METH_FASTCALL, NULL},
+    {"near", (PyCFunction)(void (*)(void))near, METH_FASTCALL, NULL},
+    {"rate", (PyCFunction)(void (*)(void))rate, METH_FASTCALL, NULL},
+    {"next_hops", (PyCFunction)(void (*)(void))next_hops, METH_FASTCALL, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, .m_name = "emulator.kernels.native", .m_size = 0, .m_methods = methods,
+};
+
+PyMODINIT_FUNC PyInit_native(void) { return PyModuleDef_Init(&definition); }

@@ -1,0 +1,25 @@
+from librt.vecs import vec
+from mypy_extensions import i32, i64
+
+def best(
+    utilities: memoryview[float],
+    handles: vec[i64],
+    count: int,
+    places: vec[i64],
+    here: int,
+    kept: int,
+    taken: list[int],
+    most: int,
+) -> list[int]: ...
+def near(handles: vec[i64], count: int, places: vec[i64], here: int, reaches: vec[float]) -> list[int]: ...
+def next_hops(topics: bytes, keys: vec[i64], starts: vec[i64], hops: vec[i64]) -> dict[int, int] | None: ...
+def rate(
+    utilities: memoryview[float],
+    handles: vec[i64],
+    count: int,
+    own: int,
+    topics: vec[i32],
+    begins: vec[i64],
+    sizes: vec[i64],
+    rates: vec[float],
+) -> bool: ...

@@ -1,0 +1,165 @@
+"""Kernels do the same as their plain twins, and refuse what does not fit."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from librt.vecs import vec
+from mypy_extensions import i32, i64
+
+from emulator.kernels import routes, selection, utility
+
+native = pytest.importorskip("emulator.kernels.native", reason="the kernels are not compiled here")
+
+RING = 1 << 62
+FEW_PLACES = st.integers(0, 40) | st.integers(0, RING - 1)
+FEW_TOPICS = st.integers(0, 30) | st.integers(0, 9000)
+REACHES = st.floats(-1, 1)
+
+
+def numbers(values: Sequence[int]) -> vec[i64]:
+    return vec[i64](values)
+
+
+def written(values: Sequence[float]) -> memoryview[float]:
+    return memoryview(array("d", values))
+
+
+def floats(values: Sequence[float]) -> vec[float]:
+    return vec[float](values)
+
+
+@given(
+    st.lists(FEW_PLACES, min_size=1, max_size=40, unique=True),
+    st.lists(FEW_PLACES, max_size=70),
+    st.data(),
+)
+def test_next_hops_are_those_of_the_plain_search(
+    starts: list[int], keys: list[int], data: st.DataObject
+) -> None:
+    hops = data.draw(st.lists(st.integers(-1, 9), min_size=len(starts), max_size=len(starts)))
+    topics = data.draw(st.integers(0, (1 << len(keys)) - 1)).to_bytes((len(keys) + 7) // 8, "little")
+    given = topics, numbers(keys), numbers(sorted(starts)), numbers(hops)
+    expected = routes.next_hops(*given)
+    found = native.next_hops(*given)
+    assert found == expected
+    assert expected is None or list(found) == list(expected)
+
+
+@given(st.lists(FEW_PLACES, min_size=1, max_size=60), FEW_PLACES, st.lists(REACHES, max_size=15), st.data())
+def test_near_candidates_are_those_of_the_plain_selection(
+    places: list[int], here: int, reaches: list[float], data: st.DataObject
+) -> None:
+    handles = data.draw(st.lists(st.integers(0, len(places) - 1), max_size=60))
+    count = data.draw(st.integers(0, len(handles)))
+    given = numbers(handles), count, numbers(places), here, floats(reaches)
+    assert native.near(*given) == selection.near(*given)
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from([0.0, 0.25, 0.5]), st.integers(0, 5)), max_size=60),
+    st.integers(0, 70),
+    st.integers(0, 70),
+    st.data(),
+)
+def test_the_best_candidates_are_those_of_the_plain_selection(
+    ranks: list[tuple[float, int]], kept: int, most: int, data: st.DataObject
+) -> None:
+    count = data.draw(st.integers(0, len(ranks)))
+    here = data.draw(st.integers(0, 5))
+    taken = data.draw(st.lists(st.integers(0, count - 1), unique=True)) if count else []
+    utilities, places = written([rank[0] for rank in ranks]), numbers([rank[1] for rank in ranks])
+    handles = numbers(data.draw(st.permutations(range(len(ranks)))))
+    given = utilities, handles, count, places, here, kept, taken, most
+    assert native.best(*given) == selection.best(*given)
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sets(st.integers(0, 30) | st.integers(0, 9000), max_size=12),
+            st.sampled_from([1.0, 2.0, math.nan]),
+        ),
+        min_size=1,
+        max_size=20,
+    ),
+    st.data(),
+)
+def test_utilities_are_those_of_the_plain_comparison(
+    profiles: list[tuple[set[int], float]], data: st.DataObject
+) -> None:
+    a_handle = st.integers(0, len(profiles) - 1)
+    handles, own = data.draw(st.lists(a_handle, max_size=30)), data.draw(a_handle)
+    sizes = [len(topics) for topics, _ in profiles]
+    given = (
+        own,
+        vec[i32]([topic for topics, _ in profiles for topic in sorted(topics)]),
+        numbers([sum(sizes[:place]) for place in range(len(sizes))]),
+        numbers(sizes),
+        floats([rate for _, rate in profiles]),
+    )
+    found, expected = written([0.0] * len(handles)), written([0.0] * len(handles))
+    assert native.rate(found, numbers(handles), len(handles), *given) == utility.rate(
+        expected, numbers(handles), len(handles), *given
+    )
+    assert list(found) == list(expected)
+
+
+ONE, TWO, HALF = numbers([1]), numbers([1, 2]), floats([0.5])
+TOPICS, ZERO = vec[i32]([3, 4]), numbers([0])
+
+
+@pytest.mark.parametrize(
+    ("call", "error"),
+    [
+        (lambda: native.next_hops(), TypeError),
+        (lambda: native.next_hops("a", ONE, ONE, ONE), TypeError),
+        (lambda: native.next_hops(b"\1", HALF, ONE, ONE), TypeError),
+        (lambda: native.next_hops(b"\1", [1], ONE, ONE), TypeError),
+        (lambda: native.next_hops(b"\1", array("i", [1]), ONE, ONE), TypeError),
+        (lambda: native.next_hops(b"\1", b"12345678", ONE, ONE), TypeError),
+        (lambda: native.next_hops(b"\1", memoryview(array("q", [1, 2, 3]))[::2], ONE, ONE), BufferError),
+        (lambda: native.next_hops(b"\2", ONE, TWO, TWO), IndexError),
+        (lambda: native.next_hops(b"\1", ONE, TWO, ONE), ValueError),
+        (lambda: native.next_hops(b"\1", ONE, numbers([]), numbers([])), ValueError),
+        (lambda: native.near(ONE, 1, TWO, 0), TypeError),
+        (lambda: native.near(ONE, 2, TWO, 0, HALF), ValueError),
+        (lambda: native.near(ONE, -1, TWO, 0, HALF), ValueError),
+        (lambda: native.near(ONE, 1 << 70, TWO, 0, HALF), OverflowError),
+        (lambda: native.near(ONE, 1, TWO, 1 << 70, HALF), OverflowError),
+        (lambda: native.near(ONE, 1.0, TWO, 0, HALF), TypeError),
+        (lambda: native.near(TWO, 2, TWO, 0, HALF), IndexError),
+        (lambda: native.near(numbers([-1]), 1, TWO, 0, HALF), IndexError),
+        (lambda: native.near(numbers([0, 1]), 2, TWO, 0, floats([9.0])), ValueError),
+        (lambda: native.near(numbers([0, 1]), 2, TWO, 0, floats([float("nan")])), ValueError),
+        (lambda: native.near(numbers([0, 1]), 2, TWO, 0, TWO), TypeError),
+        (lambda: native.best(HALF, ZERO, 2, TWO, 0, 0, [], 1), ValueError),
+        (lambda: native.best(HALF, TWO, 2, TWO, 0, 0, [], 1), ValueError),
+        (lambda: native.best(HALF, ONE, 1, ONE, 0, 0, [], 1), IndexError),
+        (lambda: native.best(HALF, ZERO, 1, TWO, 0, 0, [1], 1), IndexError),
+        (lambda: native.best(HALF, ZERO, 1, TWO, 0, 0, [-1], 1), ValueError),
+        (lambda: native.best(HALF, ZERO, 1, TWO, 0, 0, ["a"], 1), TypeError),
+        (lambda: native.best(HALF, ZERO, 1, TWO, 0, 0, (), 1), TypeError),
+        (lambda: native.best(HALF, ZERO, 1, TWO, 0, 0, [], -1), ValueError),
+        (lambda: native.best(HALF, ZERO, 1, TWO, 1 << 70, 0, [], 1), OverflowError),
+        (lambda: native.rate(HALF, ZERO, 1, 0, TOPICS, ZERO, TWO, HALF), BufferError),
+        (lambda: native.rate(written([0.0]), ZERO, 2, 0, TOPICS, ZERO, TWO, HALF), ValueError),
+        (lambda: native.rate(written([0.0]), ZERO, 1, 0, ONE, ZERO, TWO, HALF), TypeError),
+        (lambda: native.rate(written([0.0]), ZERO, 1, 1, TOPICS, ZERO, TWO, HALF), IndexError),
+        (lambda: native.rate(written([0.0]), ONE, 1, 0, TOPICS, ZERO, TWO, HALF), IndexError),
+        (lambda: native.rate(written([0.0]), ZERO, 1, 0, TOPICS, numbers([2]), TWO, HALF), IndexError),
+        (lambda: native.rate(written([0.0]), ZERO, 1, 0, TOPICS, numbers([-1]), TWO, HALF), IndexError),
+        (lambda: native.rate(written([0.0]), ZERO, 1, 0, TOPICS, ZERO, numbers([3]), HALF), IndexError),
+        (lambda: native.rate(written([0.0]), ZERO, 1, 0, TOPICS, ZERO, numbers([1 << 62]), HALF), IndexError),
+        (lambda: native.rate(written([0.0]), ZERO, 1, 0, vec[i32]([-1]), ZERO, ONE, HALF), ValueError),
+    ],
+)
+def test_what_does_not_fit_is_refused(call: Callable[[], Any], error: type[Exception]) -> None:
+    with pytest.raises(error):
+        call()
