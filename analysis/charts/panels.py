@@ -13,6 +13,9 @@ from analysis.charts.chart import Column, LineChart, drawn_marks, drawn_series
 _WIDTH: Final = 270
 _LEFT, _RIGHT, _TOP, _PLOT, _BOTTOM = 44, 10, 24, 140, 46
 
+_LABEL: Final = 36
+"""The most letters of a title that fit under a panel."""
+
 
 @dataclass(frozen=True, slots=True)
 class Style:
@@ -43,15 +46,17 @@ def panels(chart: LineChart, places: Sequence[tuple[str, Style]]) -> Panels:
         _panel(chart, f"{chart.name}-{number}", title, members[title], places)
         for number, title in enumerate(members, 1)
     ]
-    return Panels(
-        chart.name, chart.title, chart.about, charts, list(dict.fromkeys(style for _, style in places))
-    )
+    about = chart.about
+    if len(chart.x.label) > _LABEL:
+        about = f"{about} The horizontal axis has the {chart.x.label}."
+    return Panels(chart.name, chart.title, about, charts, list(dict.fromkeys(style for _, style in places)))
 
 
 def _panel(
     chart: LineChart, name: str, title: str, members: Sequence[int], places: Sequence[tuple[str, Style]]
 ) -> LineChart:
-    x = replace(chart.x, start=_LEFT, end=_WIDTH - _RIGHT)
+    label = chart.x.label if len(chart.x.label) <= _LABEL else ""
+    x = replace(chart.x, label=label, start=_LEFT, end=_WIDTH - _RIGHT)
     y = replace(chart.y, start=_TOP + _PLOT, end=_TOP)
     lines = [replace(chart.lines[i], label=places[i][1].label) for i in members]
     units = (chart.quantities[0].unit, chart.quantities[1].unit)
