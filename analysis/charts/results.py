@@ -33,6 +33,8 @@ class Results:
     """The content of `summary.json`."""
     experiment: dict[str, Any]
     """The content of `experiment.yaml` as plain data."""
+    asked_events: tuple[int, ...] = ()
+    """The numbers of the events whose delivery trees are asked for."""
     _digests: Mapping[str, str] | None = field(default=None, repr=False)
     """The digests of the tables' files, None if an earlier version made them."""
     _checked: set[tuple[str, str]] = field(default_factory=set, repr=False)
@@ -66,7 +68,7 @@ class Results:
                 check_content(trial.plan)
         except (DamagedFile, OtherPlan) as error:
             raise ResultsError(str(error)) from None
-        return cls(run, summary, experiment, digests)
+        return cls(run, summary, experiment, _digests=digests)
 
     @property
     def trials(self) -> Sequence[Mapping[str, Any]]:

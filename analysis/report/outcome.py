@@ -137,7 +137,8 @@ def _of_conditions(results: Results) -> list[str]:
 
 def leading(figures: Mapping[Part, Sequence[Drawn]]) -> list[str]:
     """Return the names of the four figures of the head: those that set variants beside each other, in time,
-    and of the spread, in turns. A figure whose values are all equal is none of them."""
+    and of the spread, in turns. A figure of one value, or of variants that are
+    all alike, is none of them."""
     order: tuple[Part, ...] = ("variants", "time", "spread")
     parts = [[chart.name for chart in figures[part] if _says_something(chart)] for part in order]
     in_turns = [name for names in zip_longest(*parts) for name in names if name is not None]
@@ -147,7 +148,8 @@ def leading(figures: Mapping[Part, Sequence[Drawn]]) -> list[str]:
 def _says_something(chart: Drawn) -> bool:
     match chart:
         case LineChart():
-            return len({point.y for one in chart.lines for point in one.points}) > 1
+            curves = {tuple((point.x, point.y) for point in one.points) for one in chart.lines if one.points}
+            return len(curves) > 1 or len({y for curve in curves for _, y in curve}) > 1 == len(chart.lines)
         case BarChart():
             return len({tuple(row.values) for row in chart.bars}) > 1
         case Panels():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -68,13 +68,14 @@ class AbsenceRow:
     """The number of these peers that joined again."""
 
 
-def write_report(run: RunDirectory) -> Path:
-    """Write `report/index.html` at once and return its path.
+def write_report(run: RunDirectory, events: Sequence[int] = ()) -> Path:
+    """Write `report/index.html` at once and return its path. It has the delivery trees of these events, or of
+    typical ones.
 
     Raises `analysis.charts.results.ResultsError` if the run was not analyzed, or its results lack something.
     """
     try:
-        page = _page(run)
+        page = _page(replace(Results.read(run), asked_events=tuple(events)))
     except UndefinedError as error:
         raise ResultsError(
             f"{run.summary} or a file of a trial lacks what a report tells ({error}): it is damaged, or of "
@@ -85,8 +86,8 @@ def write_report(run: RunDirectory) -> Path:
     return run.report
 
 
-def _page(run: RunDirectory) -> str:
-    results = Results.read(run)
+def _page(results: Results) -> str:
+    run = results.run
     shown = Shown.by(results)
     groups = measure_groups(results)
     main = [chart.name.removeprefix("sweep-") for chart in shown.charts["variants"]]

@@ -243,13 +243,20 @@ def analyze(target: Run) -> None:
 
 
 @app.command()
-def report(target: Run, junit: Junit = None) -> None:
+def report(
+    target: Run,
+    junit: Junit = None,
+    events: Annotated[
+        list[int] | None,
+        typer.Option("--event", metavar="NUMBER", help="Draw how this event spread. Repeatable."),
+    ] = None,
+) -> None:
     """Write the report of an analyzed run."""
     with endings():
         directory = _open(target)
         need_summary(directory)
         with readable(directory):
-            report_run(directory, new_screen(), junit)
+            report_run(directory, new_screen(), junit, events or ())
             status = say_summary(directory)
         raise typer.Exit(status)
 
