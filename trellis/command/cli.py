@@ -30,6 +30,7 @@ from trellis.command.exits import (
     say_error,
 )
 from trellis.command.export_command import commands as export_commands
+from trellis.command.figures_command import commands as figures_commands
 from trellis.command.history_command import commands as history_commands
 from trellis.command.init_command import commands as init_commands
 from trellis.command.inputs import (
@@ -82,6 +83,7 @@ app.add_typer(run_commands)
 app.add_typer(schema_commands)
 app.add_typer(init_commands)
 app.add_typer(history_commands)
+app.add_typer(figures_commands)
 
 
 def _say_version(asked: bool) -> None:
