@@ -1,4 +1,4 @@
-"""A heat map: a measure by two keys, as a table whose cells are the darker the larger their values are."""
+"""A heat map: a measure by two keys, as a table whose cells are stronger in colour the larger they are."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class HeatMap:
     columns: list[str]
     grids: list[Grid]
     low: str
-    """The smallest value, which has the lightest shade; `high` is the largest."""
+    """The smallest value, which has the faintest shade; `high` is the largest."""
     high: str
 
 

@@ -115,7 +115,7 @@ def _heat_map(results: Results, chart: Chart, measure: str, keys: Sequence[str])
         if found and found["mean"] is not None:
             of = variant["values"]
             values[values_label(of, rest), _plain(row, of), _plain(column, of)] = found["mean"]
-    about = f"{chart.about} Means over the seeds. Dark cells have large values."
+    about = f"{chart.about} Cells are means over the seeds."
     unit = results.measures[measure]["unit"]
     return heat_map(chart.name, chart.title, about, unit, (key_label(row), key_label(column)), values)
 
