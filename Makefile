@@ -8,7 +8,9 @@ REVISION = $(shell git describe --always --dirty --abbrev=12 '--exclude=*')
 CORE := $(shell find emulator \( -name '*.py' -o -name '*.[ch]' \) -not -path 'emulator/_compiled/*')
 LOCK := --python-version 3.11 --generate-hashes
 
-.PHONY: environment demo test lint bench images lock clean
+DOCS := .venv-docs
+
+.PHONY: environment demo test lint bench docs reference images lock clean
 
 environment: $(VENV)/installed trellis/v1/stamp emulator/_compiled/stamp $(VENV)/archived
 
@@ -58,6 +60,19 @@ lint: environment
 bench: environment
 	$(BIN)/python -m benchmarks
 
+# The site needs only its own tools; a broken link is an error. It is written into site/.
+docs: $(DOCS)/installed
+	$(DOCS)/bin/mkdocs build --strict
+
+$(DOCS)/installed: requirements/docs.txt
+	$(PYTHON) -m venv $(DOCS)
+	$(DOCS)/bin/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/docs.txt
+	touch $@
+
+# Tests say when these pages differ from the schema and from the help.
+reference: environment
+	$(BIN)/python -m docs.making
+
 images:
 	$(BUILDER) build --file services/emulator.Dockerfile --build-arg REVISION=$(REVISION) \
 	    --tag $(IMAGES)trellis-emulator:$(TAG) .
@@ -69,6 +84,7 @@ lock:
 	cd requirements && uv pip compile $(LOCK) -c dev.txt runtime.in -o runtime.txt
 	cd requirements && uv pip compile $(LOCK) -c dev.txt emulator.in -o emulator.txt
 	cd requirements && uv pip compile $(LOCK) -c dev.txt build.in -o build.txt
+	cd requirements && uv pip compile $(LOCK) docs.in -o docs.txt
 
 clean:
-	rm -rf $(VENV) trellis/v1 emulator/_compiled
+	rm -rf $(VENV) $(DOCS) site trellis/v1 emulator/_compiled

@@ -20,6 +20,8 @@ class Row:
     label: str
     values: Sequence[float]
     half: float | None = None
+    style: int | None = None
+    """The style of a plain bar; None: its number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +88,7 @@ def _draw(index: int, row: Row, parts: Sequence[str], axis: Axis, x: Quantity) -
     for part, value in enumerate(row.values):
         left, right = axis.place(shown(total, x.unit)), axis.place(shown(total + value, x.unit))
         total += value
-        style = part if len(parts) > 1 else index
+        style = part if len(parts) > 1 else index if row.style is None else row.style
         where = f"{row.label}, {parts[part]}" if len(parts) > 1 else row.label
         segments.append(Segment(left, round(right - left, 1), style, f"{where}: {x.text(value)}"))
     whisker = None

@@ -19,7 +19,8 @@ _LEFT, _TOP, _PLOT, _BOTTOM = 46, 34, 232, 50
 _LOG_MARGIN = 1.15
 _LABEL_LENGTH = 13
 _LABEL_STEP = 14
-_SHOWN_AT_FIRST = 6
+SHOWN_AT_FIRST = 6
+"""The most series that a chart shows at first."""
 _TABLE_ROWS = 12
 _MOST_WHISKERS = 24
 """Whiskers at more points would cover each other."""
@@ -109,6 +110,8 @@ class DrawnSeries:
     tag: str
     """The text at the end of the line: the label if it is short, or else a letter."""
     style: int
+    """The number of the colour and of the marker."""
+    dash: int
     path: str
     markers: list[tuple[float, float]]
     whiskers: list[tuple[float, float, float]]
@@ -194,7 +197,7 @@ def line_chart(
         x_low, x_high = xs[0] / _LOG_MARGIN, xs[-1] * _LOG_MARGIN
     x_axis = Axis(x.label, x_low, x_high, _LEFT, right, x_logarithmic)
     drawn = [
-        _draw(one, tag, style, x_axis, y_axis, x.unit, y.unit)
+        drawn_series(one, tag, style, (style + style // 8) % 8, (x_axis, y_axis), (x.unit, y.unit))
         for style, (one, tag) in enumerate(zip(series, tags, strict=True))
     ]
     write_x = x_text or x.text
@@ -203,21 +206,21 @@ def line_chart(
         _x_ticks(x_axis, xs if few else []),
         _spread(drawn),
         [_column(at, series, x_axis, x, y, write_x) for at in _positions(series)],
-        _drawn_marks(marks, x_axis, x_low, x_high),
+        drawn_marks(marks, x_axis),
         list(series), list(marks), (x, y),
     )  # fmt: skip
 
 
-def _drawn_marks(marks: Sequence[Mark], axis: Axis, low: float, high: float) -> list[DrawnMark]:
+def drawn_marks(marks: Sequence[Mark], axis: Axis) -> list[DrawnMark]:
     """Place the marks that are on the axis. A word that would cover the one before it stands a line lower;
     if all lines are full, only the pointer tells it."""
     found: list[DrawnMark] = []
     ends = [0.0] * _MARK_LINES
     for mark in sorted(marks, key=lambda mark: mark.at):
         until = mark.at if mark.until is None else mark.until
-        if until < low or mark.at > high:
+        if until < axis.low or mark.at > axis.high:
             continue
-        left, right = (axis.place(min(max(at, low), high)) for at in (mark.at, until))
+        left, right = (axis.place(axis.clip(at)) for at in (mark.at, until))
         half = _LETTER * len(mark.text) / 2
         middle = min(max((left + right) / 2, axis.start + half), axis.end - half)
         free = [line for line in range(_MARK_LINES) if ends[line] <= middle - half]
@@ -249,9 +252,11 @@ def _tags(labels: Sequence[str]) -> list[str]:
     return [chr(ord("A") + i % 26) * (1 + i // 26) for i in range(len(labels))]
 
 
-def _draw(
-    one: Series, tag: str, style: int, x_axis: Axis, y_axis: Axis, x_unit: str, y_unit: str
+def drawn_series(
+    one: Series, tag: str, style: int, dash: int, axes: tuple[Axis, Axis], units: tuple[str, str]
 ) -> DrawnSeries:
+    """Lay out a series on the x axis and the y axis, whose values have these units."""
+    (x_axis, y_axis), (x_unit, y_unit) = axes, units
     spots = [(x_axis.place(shown(p.x, x_unit)), y_axis.place(shown(p.y, y_unit))) for p in one.points]
     path = "".join(f"{'L' if i else 'M'}{left:g} {top:g}" for i, (left, top) in enumerate(spots))
     if one.curve and spots:
@@ -272,7 +277,8 @@ def _draw(
             whiskers = [each for p, each in zip(one.points, ends, strict=True) if p.half]
     end = (x_axis.end + 8, spots[-1][1] + 4) if spots else (x_axis.end + 8, y_axis.start)
     markers = spots[(style * every // 8) :: every]
-    return DrawnSeries(one.label, tag, style, path, markers, whiskers, band, end, style < _SHOWN_AT_FIRST)
+    shown_at_first = style < SHOWN_AT_FIRST
+    return DrawnSeries(one.label, tag, style, dash, path, markers, whiskers, band, end, shown_at_first)
 
 
 def _spread(series: list[DrawnSeries]) -> list[DrawnSeries]:

@@ -6,21 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
-from analysis.charts.results import Results, ResultsError
+from analysis.charts.results import ResultsError
 from analysis.otlp.message_kinds import EVENT, NOTIFICATION
-
-LARGEST = 200
-"""The most deliveries of a publication that may be chosen for a drawing."""
 
 _COLUMN, _ROW, _LEFT, _TOP = 128, 27, 22, 34
 _DIGIT, _BEND = 7, 28
-_COLUMNS = [
-    "span", "parent", "message", "kind", "sender", "peer", "depth", "topic", "interested", "delivered",
-    "event", "sent_s", "handled_s",
-]  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -168,6 +158,8 @@ class Drawing:
     """The peers that should have received the event and did not."""
     delivered: int = 0
     """The number of peers to which the event was delivered."""
+    why: str = ""
+    """The reason for which the event was chosen, such as "the slowest publication"."""
 
     @property
     def is_measured(self) -> bool:
@@ -175,7 +167,9 @@ class Drawing:
         return len(self.tree.nodes) > 1 or bool(self.tree.astray) or not self.delivered
 
 
-def draw(tree: DeliveryTree, trial: str = "", missed: Sequence[int] = (), delivered: int = 0) -> Drawing:
+def draw(
+    tree: DeliveryTree, trial: str = "", missed: Sequence[int] = (), delivered: int = 0, why: str = ""
+) -> Drawing:
     """Lay a tree out: leaves on rows of their own, every other node in the middle of its children."""
     nodes = tree.nodes
     rows: dict[int, float] = {}
@@ -212,52 +206,5 @@ def draw(tree: DeliveryTree, trial: str = "", missed: Sequence[int] = (), delive
         _TOP + leaves * _ROW + 12,
         list(missed),
         delivered,
+        why,
     )
-
-
-def chosen_tree(results: Results) -> Drawing | None:
-    """Return the publication with the median number of deliveries in the first trial that has any.
-
-    Of several with that number, the one with the lowest number is taken; events with more than `LARGEST`
-    deliveries are left out. None if no event was delivered.
-    """
-    for trial in results.trials:
-        name: str = trial["trial"]
-        deliveries = results.table(
-            "deliveries", name, ["event", "publisher", "peer", "expected", "delivered"]
-        )
-        if deliveries is None:
-            continue
-        others = deliveries.filter(pc.field("peer") != pc.field("publisher"))
-        made = others.filter(pc.field("delivered"))
-        counts = made.group_by("event").aggregate([("peer", "count")]).to_pylist()
-        ranked = sorted((row["peer_count"], row["event"]) for row in counts if row["peer_count"] <= LARGEST)
-        if not ranked:
-            continue
-        median = ranked[(len(ranked) - 1) // 2][0]
-        event = next(number for count, number in ranked if count == median)
-        hops = _hops_of(results, name, event)
-        if not hops:
-            continue
-        wanted = others.filter(pc.field("event") == event)
-        subscribers = set(wanted["peer"].to_pylist())
-        for hop in hops:
-            if hop["interested"] is None:
-                hop["interested"] = hop["peer"] in subscribers
-        lost = wanted.filter(pc.field("expected") & ~pc.field("delivered"))
-        got = wanted.filter(pc.field("delivered")).num_rows
-        return draw(build_tree(hops), name, sorted(lost["peer"].to_pylist()), got)
-    return None
-
-
-def _hops_of(results: Results, trial: str, event: int) -> list[dict[str, Any]]:
-    """Return the rows of the event's trace, and of messages about it in other traces."""
-    which = (pc.field("operation") == "publish") & (pc.field("event") == event)
-    operations = results.table("operations", trial, ["trace", "operation", "event"], which)
-    if operations is None or not operations.num_rows:
-        return []
-    trace = pa.scalar(operations["trace"][0].as_py(), operations["trace"].type)
-    recovers = (pc.field("event") == event) & pc.is_valid(pc.field("sender"))
-    hops = results.table("hops", trial, ["trace", *_COLUMNS], (pc.field("trace") == trace) | recovers)
-    rows = [] if hops is None else hops.to_pylist()
-    return [row for row in rows if row["event"] in (None, event)]

@@ -33,9 +33,12 @@ class Results:
     """The content of `summary.json`."""
     experiment: dict[str, Any]
     """The content of `experiment.yaml` as plain data."""
+    asked_events: tuple[int, ...] = ()
+    """The numbers of the events whose delivery trees are asked for."""
     _digests: Mapping[str, str] | None = field(default=None, repr=False)
     """The digests of the tables' files, None if an earlier version made them."""
     _checked: set[tuple[str, str]] = field(default_factory=set, repr=False)
+    _folders: dict[str, dict[str, list[str]]] = field(default_factory=dict, repr=False)
     _rows: dict[tuple[str, str], list[dict[str, Any]]] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -65,7 +68,7 @@ class Results:
                 check_content(trial.plan)
         except (DamagedFile, OtherPlan) as error:
             raise ResultsError(str(error)) from None
-        return cls(run, summary, experiment, digests)
+        return cls(run, summary, experiment, _digests=digests)
 
     @property
     def trials(self) -> Sequence[Mapping[str, Any]]:
@@ -134,8 +137,9 @@ class Results:
         if not folder.is_dir():
             raise ResultsError(f"the table {folder} is missing; write it with: {_analyze(self.run)}")
         self._check(name, trial)
-        parts_of = [path for path in folder.iterdir() if unquote(path.name) == f"trial={trial}"]
-        files = sorted(file for part in parts_of for file in part.glob("*.parquet"))
+        files = sorted(
+            file for part in self._parts(name).get(trial, ()) for file in (folder / part).glob("*.parquet")
+        )
         try:
             parts = [pq.read_table(f, columns=columns, filters=where, partitioning=None) for f in files]
             return pa.concat_tables(parts) if parts else None
@@ -144,18 +148,29 @@ class Results:
                 f"the table {folder} cannot be read ({error}); write it again with: {_analyze(self.run)}"
             ) from None
 
+    def _parts(self, table: str) -> dict[str, list[str]]:
+        """Return the names of a table's folders, those on disk and those that the analysis wrote, by
+        trial."""
+        if table not in self._folders:
+            written = {
+                parts[2]
+                for file in self._digests or ()
+                if (parts := file.split("/"))[:2] == ["tables", table]
+            }
+            found: dict[str, list[str]] = {}
+            for name in sorted(written | {path.name for path in (self.run.tables / table).iterdir()}):
+                found.setdefault(unquote(name).removeprefix("trial="), []).append(name)
+            self._folders[table] = found
+        return self._folders[table]
+
     def _check(self, name: str, trial: str) -> None:
         """Raises ResultsError if the table of a trial is not the one that the analysis wrote."""
         if self._digests is None or (name, trial) in self._checked:
             return
         self._checked.add((name, trial))
-        prefix = f"tables/{name}/"
-        folders = {file.split("/")[2] for file in self._digests if file.startswith(prefix)}
-        folders |= {path.name for path in (self.run.tables / name).iterdir()}
         try:
-            for folder in sorted(folders):
-                if unquote(folder) == f"trial={trial}":
-                    check_table(self.run, self._digests, name, folder)
+            for folder in self._parts(name).get(trial, ()):
+                check_table(self.run, self._digests, name, folder)
         except DamagedFile as error:
             raise ResultsError(str(error)) from None
 
@@ -170,7 +185,7 @@ def identity_of(of: Mapping[str, Any], experiment: Mapping[str, Any]) -> dict[st
 def variant_labels(variants: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     """Return, by variant name, the values in which the variant differs from the others, in words."""
     keys = varied_keys(variants)
-    labels = {v["variant"]: ", ".join(value_label(k, v["values"].get(k)) for k in keys) for v in variants}
+    labels = {v["variant"]: values_label(v["values"], keys) for v in variants}
     distinct = len(set(labels.values())) == len(labels) and all(labels.values())
     return labels if distinct else {name: name for name in labels}
 
@@ -188,14 +203,33 @@ def key_label(key: str) -> str:
 
 
 def value_label(key: str, value: Any) -> str:
-    """Return a value of an experiment's key in words: "12 friends", "high", "no relay cache"."""
+    """Return a value of an experiment's key in words: "friends 12", "session 30 s", "high", "no relay
+    cache"."""
     if isinstance(value, bool):
         return key_label(key) if value else f"no {key_label(key)}"
+    if value is None:
+        return f"no {key_label(key)}"
     if isinstance(value, int | float):
         return f"{key_label(key)} {number(value)}"
     if isinstance(value, Mapping):
         return ", ".join(value_label(part, of_part) for part, of_part in value.items())
+    if str(value)[:1].isdigit():
+        return f"{key_label(key)} {value}"
     return str(value)
+
+
+def values_label(values: Mapping[str, Any], keys: Sequence[str]) -> str:
+    """Return the values at these keys in words. Keys that are about things of one name say whose they are:
+    "vitis, poisson, session 30 s, absence 20 s"."""
+    names = [key_label(key) for key in keys]
+    texts = []
+    for key, name in zip(keys, names, strict=True):
+        text = value_label(key, values.get(key))
+        above = [part for part in key.split(".")[:-1] if part not in ("name", "kind", "parameters")]
+        if names.count(name) > 1 and name in text and above:
+            text = f"{above[-1].replace('_', ' ')} {text}"
+        texts.append(text)
+    return ", ".join(texts)
 
 
 def _analyze(run: RunDirectory) -> str:

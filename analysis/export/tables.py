@@ -11,8 +11,9 @@ from analysis.charts.results import Results
 from analysis.contract.figures import Rows
 from analysis.export.figures import figures_of, free_name
 from analysis.report.between import Pairing
+from analysis.report.measures_section import measure_groups
 from analysis.report.outcome import outcome
-from analysis.report.report import absence_rows, check_rows, measure_groups
+from analysis.report.report import absence_rows, check_rows
 from analysis.report.shown import Shown
 
 DIFFERENCES: Final = (

@@ -67,6 +67,13 @@ class Difference:
         return "better" if (self.by.mean < 0) == (self.better == "lower") else "worse"
 
     @property
+    def verdict(self) -> str:
+        """The reading in a few words."""
+        if self.by.n == 1 and self.by.mean:
+            return f"{'higher' if self.by.mean > 0 else 'lower'} at one seed"
+        return self.reading.partition(";")[0]
+
+    @property
     def texts(self) -> tuple[str, str, str, str]:
         """The two means, their difference with its interval, and the relative one, as they are shown."""
         sign = "+" if self.by.mean > 0 else ""

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from analysis.charts.bars import Row, bar_chart
-from analysis.charts.chart import Point, Quantity, Series, line_chart
-from analysis.charts.results import Results, key_label, value_label, varied_keys
+from analysis.charts.chart import SHOWN_AT_FIRST, Point, Quantity, Series, line_chart
+from analysis.charts.results import Results, key_label, value_label, values_label, varied_keys
 from analysis.contract.figures import Chart, Figure
-from analysis.report.figures_shown import drawn, shown
+from analysis.measures.variant_results import estimate
+from analysis.report.by_what_is_varied import colour_key, independent_keys
+from analysis.report.drawn_variants import drawn_variants
+from analysis.report.figures_shown import drawn
+from analysis.report.over_seeds import seeds, told
 
 _DECADES = 30
 """The least ratio of the largest to the smallest value of a logarithmic axis."""
@@ -46,7 +51,7 @@ def _against(results: Results, measure: str, axis: str) -> Chart | None:
     others = [key for key in varied_keys(results.variants) if not _follows(results.variants, key, axis)]
     groups: dict[str, list[Point]] = {}
     for variant in results.variants:
-        label = ", ".join(value_label(key, variant["values"].get(key)) for key in others)
+        label = values_label(variant["values"], others)
         found = variant["measures"].get(measure)
         points = groups.setdefault(label or about["title"], [])
         if found and found["mean"] is not None:
@@ -76,14 +81,28 @@ def _spans_decades(values: Iterable[float]) -> bool:
 
 
 def _side_by_side(results: Results, measure: str) -> Chart | None:
-    about = results.measures[measure]
+    about, chosen = results.measures[measure], drawn_variants(results)
+    colours = _colours(results)
     rows = [
-        Row(results.labels[v["variant"]], [found["mean"]], found["ci95"])
+        Row(results.labels[v["variant"]], [found["mean"]], found["ci95"], colours.get(v["variant"]))
         for v in results.variants
-        if (found := v["measures"].get(measure)) and found["mean"] is not None
+        if v["variant"] in chosen.names
+        and (found := v["measures"].get(measure))
+        and found["mean"] is not None
     ]
     quantity = Quantity(about["title"], about["unit"])
-    return bar_chart(f"sweep-{measure}", about["title"], _meaning(about), quantity, [about["title"]], rows)
+    text = f"{_meaning(about)} {chosen.told}".strip()
+    return bar_chart(f"sweep-{measure}", about["title"], text, quantity, [about["title"]], rows)
+
+
+def _colours(results: Results) -> dict[str, int]:
+    """Return the colour of each variant's bar, that of its system; none for a few variants."""
+    keys = independent_keys(results.variants)
+    key = colour_key(results.variants, keys)
+    if len(results.variants) <= SHOWN_AT_FIRST or key is None:
+        return {}
+    values = list(dict.fromkeys(repr(v["values"].get(key)) for v in results.variants))
+    return {v["variant"]: values.index(repr(v["values"].get(key))) for v in results.variants}
 
 
 def _meaning(about: Mapping[str, Any]) -> str:
@@ -92,33 +111,52 @@ def _meaning(about: Mapping[str, Any]) -> str:
 
 
 def _maintenance_chart(results: Results) -> list[Chart]:
-    """Return charts of what peers send to maintain the overlay, by message type; one trial of each variant.
+    """Return charts of what peers send to maintain the overlay, by message type: means over the seeds.
 
     Where such messages are sent on more than one channel, each is shown with its channel.
     """
-    sent: dict[str, dict[tuple[str, str], float]] = {}
-    for label, trial in shown(results):
-        messages, traffic = results.table("messages", trial), results.table("traffic", trial, ["up_s"])
-        up_s = 0.0 if traffic is None else sum(traffic["up_s"].to_pylist())
-        if messages is None or not up_s:
-            continue
-        sent[label] = {
-            (row["channel"], row["message"]): row["bytes"] / up_s
-            for row in messages.to_pylist()
-            if row["traffic"] == "maintenance"
-        }
-    types = sorted({of_type for by_type in sent.values() for of_type in by_type})
-    rows = [Row(label, [by_type.get(of_type, 0.0) for of_type in types]) for label, by_type in sent.items()]
+    sent: dict[str, list[dict[tuple[str, str], float]]] = {}
+    for label, trials in seeds(results):
+        of_seeds = [by_type for trial in trials if (by_type := _sent(results, trial)) is not None]
+        if of_seeds:
+            sent[label] = of_seeds
+    types = sorted({of_type for of_seeds in sent.values() for by_type in of_seeds for of_type in by_type})
+    rows = [_mean_row(label, of_seeds, types) for label, of_seeds in sent.items()]
     channels = {channel for channel, _ in types}
     titles = [f"{channel}: {name}" if channel and len(channels) > 1 else name for channel, name in types]
     return drawn(
         bar_chart(
             "maintenance", "Maintenance traffic",
-            "Bytes that a peer sends each second, while it is up, to keep the overlay in shape: "
-            "by channel and type of message, events not counted. One trial of each variant.",
+            told(
+                "Bytes that a peer sends each second, while it is up, to keep the overlay in shape: "
+                "by channel and type of message, events not counted.",
+                results,
+                "Bars",
+            ),
             Quantity("sent by a peer", "bytes/s"), titles, rows if types else [],
         )
     )  # fmt: skip
+
+
+def _sent(results: Results, trial: str) -> dict[tuple[str, str], float] | None:
+    """Return the bytes of maintenance that a peer of a trial sends each second, by channel and type."""
+    messages, traffic = results.table("messages", trial), results.table("traffic", trial, ["up_s"])
+    up_s = 0.0 if traffic is None else sum(traffic["up_s"].to_pylist())
+    if messages is None or not up_s:
+        return None
+    return {
+        (row["channel"], row["message"]): row["bytes"] / up_s
+        for row in messages.to_pylist()
+        if row["traffic"] == "maintenance"
+    }
+
+
+def _mean_row(
+    label: str, of_seeds: Sequence[Mapping[tuple[str, str], float]], types: Sequence[tuple[str, str]]
+) -> Row:
+    """Return the bar of a variant: the mean of each type, and the interval of the mean of their sums."""
+    parts = [math.fsum(sent.get(of_type, 0.0) for sent in of_seeds) / len(of_seeds) for of_type in types]
+    return Row(label, parts, estimate([math.fsum(sent.values()) for sent in of_seeds]).ci95)
 
 
 MAINTENANCE = Figure(_maintenance_chart)

@@ -1,18 +1,33 @@
-"""The head of a report tells what came out of the run: a few measures, and which variant is better."""
+"""The head of a report tells what came out of the run: a few sentences, measures and figures, and which
+variant is better."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import Final
 
+from analysis.charts.bars import BarChart
+from analysis.charts.chart import LineChart
+from analysis.charts.heat_map import HeatMap
+from analysis.charts.numerals import quantity
+from analysis.charts.panels import Panels
 from analysis.charts.results import Results, varied_keys
+from analysis.contract.figures import Part
 from analysis.report.between import Difference, Pairing, pairings
 
 _MEASURES: Final = 6
 """The most measures of the head."""
 _PAIRS: Final = 6
 """The most pairs of variants of the head."""
+_SENTENCES: Final = 4
+"""The most measures of which a sentence is told, and the most values that are compared with the first."""
+_FIGURES: Final = 4
+
+Lines = Iterable[tuple[str, str, str, list[str]]]
+Drawn = LineChart | BarChart | Panels | HeatMap
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,24 +42,119 @@ class Outcome:
     """The pairs of variants with what is told of them."""
     more: int
     """The number of pairs that are left out."""
+    sentences: list[str] = field(default_factory=list)
 
 
-def outcome(results: Results, groups: Iterable[Iterable[tuple[str, str, str, list[str]]]]) -> Outcome:
+def outcome(results: Results, groups: Iterable[Lines], main: Sequence[str] = ()) -> Outcome:
     """Return what came out. `groups` has the rows of all measures in the report's order: name, title, unit
     and a text for each variant.
 
     Systems are compared if those are varied, else the values of the first varied key. The measures are the
-    first ones of which it is known what is better.
+    first ones of which it is known what is better, those that are `main` before all others.
     """
     rows = [row for group in groups for row in group if results.measures[row[0]].get("better")]
+    rows.sort(key=lambda row: main.index(row[0]) if row[0] in main else len(main))
     varied = varied_keys(results.variants)
     if not varied:
         figures = [(title, unit, cells[0]) for _, title, unit, cells in rows[:_MEASURES] if cells]
-        return Outcome("", figures, [], 0)
+        return Outcome("", figures, [], 0, _of_conditions(results))
     key = "system.name" if "system.name" in varied else varied[0]
-    found = [pair for pair in pairings(results, key) if pair.seeds]
-    told = [(pair, _told(pair, [row[0] for row in rows])) for pair in found[:_PAIRS]]
-    return Outcome(key, [], told, max(len(found) - _PAIRS, 0))
+    order = [row[0] for row in rows]
+    found = [(pair, _told(pair, order)) for pair in pairings(results, key) if pair.seeds]
+    sentences = [*_ranges(results, order), *_comparisons(found), *_of_conditions(results)]
+    return Outcome(key, [], found[:_PAIRS], max(len(found) - _PAIRS, 0), sentences)
+
+
+def _ranges(results: Results, order: Sequence[str]) -> list[str]:
+    """Return sentences about the first measures: their extremes, or the value that all variants have."""
+    sentences = []
+    for name in order[:_SENTENCES]:
+        about = results.measures[name]
+        means = [
+            (found["mean"], results.labels[variant["variant"]])
+            for variant in results.variants
+            if (found := variant["measures"].get(name)) and found["mean"] is not None
+        ]
+        if not means:
+            continue
+        (low, lowest), (high, highest) = min(means), max(means)
+        title = f"{about['title'][:1].upper()}{about['title'][1:]}"
+        if low == high:
+            sentences.append(f"{title} is {quantity(low, about['unit'])} in every variant.")
+        else:
+            sentences.append(
+                f"{title} is between {quantity(low, about['unit'])} ({lowest}) and "
+                f"{quantity(high, about['unit'])} ({highest})."
+            )
+    return sentences
+
+
+def _comparisons(found: Sequence[tuple[Pairing, list[Difference]]]) -> list[str]:
+    """Return a sentence for each value that is compared with the first: in how many settings which measures
+    are better and worse."""
+    by_other: dict[tuple[str, str], list[list[Difference]]] = {}
+    for pair, told in found:
+        by_other.setdefault((pair.other, pair.base), []).append(told)
+    sentences = []
+    for (other, base), settings in list(by_other.items())[:_SENTENCES]:
+        words: dict[str, Counter[str]] = {}
+        for each in (each for told in settings for each in told):
+            words.setdefault(each.title, Counter())[each.verdict] += 1
+        told_of = [
+            f"{title} {_counted(counts, len(settings))}"
+            for title, counts in words.items()
+            if any(not word.startswith("equal") for word in counts)
+        ]
+        if not told_of:
+            told_of = ["no difference in the first measures"]
+        where = f" in {len(settings)} settings" if len(settings) > 1 else ""
+        sentences.append(f"{other} beside {base}{where}: {'; '.join(told_of[:_SENTENCES])}.")
+    return sentences
+
+
+def _counted(counts: Counter[str], settings: int) -> str:
+    if settings == 1 or len(counts) == 1:
+        return f"{next(iter(counts))}{' in all' if settings > 1 else ''}"
+    return ", ".join(f"{word} in {count}" for word, count in counts.most_common())
+
+
+def _of_conditions(results: Results) -> list[str]:
+    """Return sentences that say which claims of the paper and which expectations hold."""
+    sentences = []
+    if results.claims:
+        by_outcome: dict[str, list[str]] = {}
+        for claim in results.claims:
+            by_outcome.setdefault(claim["outcome"], []).append(claim["id"])
+        words = {"yes": "holds", "no": "does not hold"}
+        texts = [f"{', '.join(ids)} ({words.get(told, told)})" for told, ids in by_outcome.items()]
+        sentences.append(f"Claims of the paper: {'; '.join(texts)}.")
+    expected = results.summary.get("expectations", [])
+    if expected:
+        held = sum(bool(each["holds"]) for each in expected)
+        sentences.append(f"{held} of {len(expected)} expectations hold.")
+    return sentences
+
+
+def leading(figures: Mapping[Part, Sequence[Drawn]]) -> list[str]:
+    """Return the names of the four figures of the head: those that set variants beside each other, in time,
+    and of the spread, in turns. A figure of one value, or of variants that are
+    all alike, is none of them."""
+    order: tuple[Part, ...] = ("variants", "time", "spread")
+    parts = [[chart.name for chart in figures[part] if _says_something(chart)] for part in order]
+    in_turns = [name for names in zip_longest(*parts) for name in names if name is not None]
+    return in_turns[:_FIGURES]
+
+
+def _says_something(chart: Drawn) -> bool:
+    match chart:
+        case LineChart():
+            curves = {tuple((point.x, point.y) for point in one.points) for one in chart.lines if one.points}
+            return len(curves) > 1 or len({y for curve in curves for _, y in curve}) > 1 == len(chart.lines)
+        case BarChart():
+            return len({tuple(row.values) for row in chart.bars}) > 1
+        case Panels():
+            return any(map(_says_something, chart.charts))
+    return chart.low != chart.high
 
 
 def _told(pair: Pairing, order: list[str]) -> list[Difference]:

@@ -4,30 +4,49 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from analysis.charts.chart import Point
+from analysis.charts.numerals import estimate as estimate_text
+from analysis.charts.numerals import shown_unit
 from analysis.charts.results import Results
 from analysis.measures.variant_results import estimate
+from analysis.report.drawn_variants import drawn_variants
 
 _CURVE_POINTS = 240
 
 
 def seeds(results: Results) -> Iterator[tuple[str, list[str]]]:
-    """Yield the label of each variant that was measured with its trials: those that are valid, or all that
+    """Yield the label of each variant that figures show with its trials: those that are valid, or all that
     were measured if none is."""
-    for variant in results.variants:
-        measured = [t for t in results.trials if t["variant"] == variant["variant"] and t["measures"]]
+    by_variant: dict[str, list[Mapping[str, Any]]] = {}
+    for trial in results.trials:
+        if trial["measures"]:
+            by_variant.setdefault(trial["variant"], []).append(trial)
+    for name in drawn_variants(results).names:
+        measured = by_variant.get(name, [])
         chosen = [t for t in measured if t["valid"]] or measured
         if chosen:
-            yield results.labels[variant["variant"]], [t["trial"] for t in chosen]
+            yield results.labels[name], [t["trial"] for t in chosen]
 
 
-def told(about: str, results: Results) -> str:
-    """Return what a figure is about, with a sentence that says what its lines are if there are several
-    seeds."""
-    if all(len(trials) == 1 for _, trials in seeds(results)):
-        return about
-    return f"{about} Lines are means over the seeds, with their 95 % confidence intervals."
+def told(about: str, results: Results, what: str = "Lines") -> str:
+    """Return what a figure is about, with sentences that say which variants it has if not all, and what its
+    lines, bars or numbers are if there are several seeds."""
+    chosen = drawn_variants(results).told
+    several = any(len(trials) > 1 for _, trials in seeds(results))
+    means = f"{what} are means over the seeds, with their 95 % confidence intervals." if several else ""
+    return " ".join(part for part in (about, chosen, means) if part)
+
+
+def mean_text(of_seeds: Sequence[float | None], unit: str = "") -> str:
+    """Return the mean over the seeds that have a value with its interval and unit, empty if none has one."""
+    values = [value for value in of_seeds if value is not None]
+    if not values:
+        return ""
+    found = estimate(values)
+    shown = shown_unit(unit)
+    return estimate_text(found.mean, found.ci95, unit) + (f"\N{NO-BREAK SPACE}{shown}" if shown else "")
 
 
 def mean_points(of_seeds: Sequence[Mapping[float, float]], otherwise: float | None = None) -> list[Point]:

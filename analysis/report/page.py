@@ -11,10 +11,15 @@ from markupsafe import Markup
 
 from analysis.charts import numerals
 from analysis.charts.bars import BarChart
+from analysis.charts.chart import LineChart
 from analysis.charts.delivery_tree import Drawing
+from analysis.charts.heat_map import HeatMap
+from analysis.charts.panels import Panels
 from analysis.charts.values import values_of
 
 _TEMPLATES = Path(__file__).parent / "templates"
+
+_KINDS = {LineChart: "lines", BarChart: "bars", Panels: "panels", HeatMap: "heat map"}
 
 MARKERS = (
     "M-4 0A4 4 0 1 0 4 0A4 4 0 1 0-4 0Z",
@@ -47,7 +52,7 @@ def _environment() -> Environment:
         style=Markup((_TEMPLATES / "style.css").read_text()),
         script=Markup("\n".join((_TEMPLATES / name).read_text() for name in ("page.js", "downloads.js"))),
         markers=MARKERS,
-        is_bars=lambda chart: isinstance(chart, BarChart),
+        kind=lambda chart: _KINDS[type(chart)],
     )
     environment.filters.update(
         number=numerals.number,

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from jinja2 import UndefinedError
 
-from analysis.charts.numerals import estimate, shown_unit
 from analysis.charts.results import Results, ResultsError
-from analysis.report.outcome import outcome
+from analysis.report.by_what_is_varied import shown_by_what_is_varied
+from analysis.report.measures_section import measure_groups, measures_shown
+from analysis.report.outcome import leading, outcome
 from analysis.report.page import render
 from analysis.report.setting import facts, time_scale
 from analysis.report.shown import Shown
@@ -21,13 +22,6 @@ from emulator.experiment.plan.inputs_file import read_inputs
 from emulator.experiment.run.directory import RunDirectory, write_whole
 from emulator.files.damage import DamagedFile
 from emulator.files.input_facts import Facts
-
-_ORDER = (
-    *("Lookups", "Delivery", "Traffic overhead", "Delay", "Installing subscriptions"),
-    *("Traffic of publications", "Traffic", "Gradients", "Routing by content", "Overlay"),
-)
-"""The headings of measures in their order. Others, which packages have, come before them."""
-_REST = "The trial itself"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,21 +68,14 @@ class AbsenceRow:
     """The number of these peers that joined again."""
 
 
-@dataclass(frozen=True, slots=True)
-class MeasureGroup:
-    """The measures of one kind: name, title with unit, meaning and one text for each variant."""
-
-    title: str
-    rows: list[tuple[str, str, str, list[str]]]
-
-
-def write_report(run: RunDirectory) -> Path:
-    """Write `report/index.html` at once and return its path.
+def write_report(run: RunDirectory, events: Sequence[int] = ()) -> Path:
+    """Write `report/index.html` at once and return its path. It has the delivery trees of these events, or of
+    typical ones.
 
     Raises `analysis.charts.results.ResultsError` if the run was not analyzed, or its results lack something.
     """
     try:
-        page = _page(run)
+        page = _page(replace(Results.read(run), asked_events=tuple(events)))
     except UndefinedError as error:
         raise ResultsError(
             f"{run.summary} or a file of a trial lacks what a report tells ({error}): it is damaged, or of "
@@ -99,10 +86,15 @@ def write_report(run: RunDirectory) -> Path:
     return run.report
 
 
-def _page(run: RunDirectory) -> str:
-    results = Results.read(run)
+def _page(results: Results) -> str:
+    run = results.run
     shown = Shown.by(results)
     groups = measure_groups(results)
+    main = [chart.name.removeprefix("sweep-") for chart in shown.charts["variants"]]
+    came_out = outcome(results, [group.rows for group in groups], main)
+    figures = {part: shown_by_what_is_varied(results, charts) for part, charts in shown.charts.items()}
+    by_id = {chart.name: chart for charts in figures.values() for chart in charts}
+    head = leading(figures)
     return render(
         "report.html",
         results=results,
@@ -118,14 +110,13 @@ def _page(run: RunDirectory) -> str:
         peers_away=sum(absence.peers for absence in absence_rows(results.trials)),
         not_numbers=[(t["trial"], row) for t in results.trials for row in t.get("not_numbers", [])],
         whose=whose(results.trials),
-        outcome=outcome(results, [group.rows for group in groups]),
+        outcome=came_out,
         run_path=shlex.quote(str(run.path)),
-        measures=groups,
+        measures=measures_shown(results, groups),
         unmeasured=unmeasured(results),
         troubles=[*results.summary.get("troubles", []), *(trouble.text for trouble in shown.troubles)],
-        sweep=shown.charts["variants"],
-        distributions=shown.charts["spread"],
-        series=shown.charts["time"],
+        head=[by_id[name] for name in head],
+        figures=figures,
         expectations=results.summary.get("expectations", []),
         claims=results.claims,
         sections=shown.sections,
@@ -207,24 +198,6 @@ def absence_rows(trials: Sequence[Mapping[str, Any]]) -> Iterator[AbsenceRow]:
     for trial in trials:
         for absence in trial.get("absences", []):
             yield AbsenceRow(trial["trial"], **absence)
-
-
-def measure_groups(results: Results) -> list[MeasureGroup]:
-    """Return all measures that any variant has, grouped by what they are about."""
-    found: dict[str, MeasureGroup] = {}
-    for name, about in results.measures.items():
-        cells = []
-        for variant in results.variants:
-            measured = variant["measures"].get(name) or {}
-            cells.append(estimate(measured.get("mean"), measured.get("ci95"), about["unit"]))
-        if not any(name in variant["measures"] for variant in results.variants):
-            continue
-        unit = shown_unit(about["unit"])
-        title = about.get("group") or _REST
-        group = found.setdefault(title, MeasureGroup(title, []))
-        group.rows.append((name, about["title"], unit, cells))
-    first = [title for title in found if title not in (*_ORDER, _REST)]
-    return [found[title] for title in (*first, *_ORDER, _REST) if title in found]
 
 
 def unmeasured(results: Results) -> list[tuple[str, str]]:

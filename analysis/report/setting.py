@@ -10,6 +10,8 @@ from analysis.charts.results import key_label
 from analysis.contract.figures import SettingLine
 from emulator.experiment.file.variants import keys_of
 
+_MOST_VALUES = 20
+"""The most values of a varied key that are all named."""
 Fact = tuple[str, str]
 """The subject of a fact, and what was set."""
 
@@ -239,6 +241,8 @@ def _seeds(summary: Mapping[str, Any]) -> str:
 
 
 def _listed(values: Sequence[Any]) -> str:
+    if len(values) > _MOST_VALUES:
+        return f"{plain(values[0])}, {plain(values[1])} ... {plain(values[-1])} ({len(values):,} values)"
     return ", ".join(plain(value) for value in values)
 
 

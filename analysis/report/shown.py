@@ -20,6 +20,7 @@ from analysis.report.by_region import BY_REGION
 from analysis.report.figures_by_variant import MAINTENANCE
 from analysis.report.figures_time import PEERS_UP
 from analysis.report.link_section import LINKS
+from analysis.report.topology import DEGREES, TOPOLOGY
 from analysis.report.what_faults_did import DISRUPTIONS
 
 T = TypeVar("T", Figure, Section)
@@ -133,6 +134,7 @@ def _figures(known: Sequence[Kind], troubles: list[Trouble]) -> list[Brought[Fig
             for figure in kind.analysis.figures
         ),
         Brought(MAINTENANCE, "maintenance traffic"),
+        Brought(DEGREES, "neighbours of a peer"),
         *of_packages,
     ]
     return _once(found)
@@ -147,6 +149,7 @@ def _sections(known: Sequence[Kind], troubles: list[Trouble]) -> list[Brought[Se
         for kind in known
         for section in kind.analysis.sections
     ]
+    found.append(Brought(TOPOLOGY, "what is told of the topology"))
     return _once([*found, *of_packages])
 
 

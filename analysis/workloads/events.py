@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from analysis.charts.chart import Quantity
-from analysis.charts.delivery_tree import chosen_tree
+from analysis.charts.chosen_events import event_trees
 from analysis.charts.results import Results
 from analysis.contract.figures import Block, Section, SettingLine
 from analysis.contract.tables import Table
@@ -66,7 +66,7 @@ def _publications(experiment: Mapping[str, Any]) -> str:
 
 
 def _tree(results: Results) -> Iterator[Block | None]:
-    yield chosen_tree(results)
+    yield from event_trees(results)
 
 
 OVERHEAD_HISTOGRAM: Final = Table(

@@ -12,9 +12,10 @@ from typer.testing import CliRunner
 
 from analysis.charts.results import Results, ResultsError
 from analysis.report.between import Difference, pairings
+from analysis.report.measures_section import measure_groups
 from analysis.report.outcome import outcome
 from analysis.report.pairing_table import pairing_tables
-from analysis.report.report import measure_groups, write_report
+from analysis.report.report import write_report
 from emulator.experiment.run.directory import RunDirectory
 from trellis.command.cli import app
 

@@ -17,7 +17,7 @@ from analysis.charts.numerals import estimate, number, quantity
 from analysis.charts.results import Results, variant_labels
 from analysis.report.figures_by_variant import MAINTENANCE
 from analysis.report.shown import Shown
-from analysis.report.what_faults_did import _with_zeros
+from analysis.report.what_faults_did import _over_seeds
 from emulator.experiment.run.directory import RunDirectory
 
 MakeRun = Callable[..., RunDirectory]
@@ -205,12 +205,13 @@ def test_faults_are_bands_over_time_whose_words_do_not_cover_each_other(make_run
         assert all(before[1] <= after[0] for before, after in pairwise(spans))
 
 
-def test_rates_of_hit_messages_are_zero_where_none_was_hit() -> None:
-    points = _with_zeros({10.0: 4.0, 20.0: 2.0}, 5.0)
+def test_rates_of_hit_messages_are_means_over_the_seeds_and_zero_where_none_was_hit() -> None:
+    points = _over_seeds([{(10.0, 15.0): 4.0, (20.0, 25.0): 2.0}, {(10.0, 15.0): 2.0}])
     assert [(point.x, point.y) for point in points] == [
         (7.5, 0.0),
-        (12.5, 4.0),
+        (12.5, 3.0),
         (17.5, 0.0),
-        (22.5, 2.0),
+        (22.5, 1.0),
         (27.5, 0.0),
     ]
+    assert points[1].half == pytest.approx(12.706, rel=1e-4)  # t(1, .975) times 1.414 / sqrt 2

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.charts.delivery_tree import build_tree, chosen_tree, draw
+from analysis.charts.chosen_events import event_trees
+from analysis.charts.delivery_tree import build_tree, draw
 from analysis.charts.results import Results, ResultsError
 from emulator.experiment.run.directory import RunDirectory
 
@@ -63,17 +67,74 @@ def test_siblings_do_not_cover_each_other(golden: list[dict[str, Any]]) -> None:
 def test_the_median_publication_is_chosen_and_its_missed_peers_told(
     make_run: Callable[..., RunDirectory],
 ) -> None:
-    drawing = chosen_tree(Results.read(make_run()))
-    assert drawing is not None
+    drawing, other = event_trees(Results.read(make_run()))
     assert (drawing.tree.event, drawing.tree.topic, drawing.missed) == (5, 7, [14])
     assert drawing.trial == "vitis.friends=4-1"
+    assert (other.trial, other.tree.event) == ("rvr.friends=4-1", 5)
+    assert other.why == "the same publication in another system"
 
 
 def test_no_delivery_leaves_no_tree(make_run: Callable[..., RunDirectory]) -> None:
     run = make_run()
     summary = json.loads(run.summary.read_text())
     run.summary.write_text(json.dumps(summary | {"trials": []}))
-    assert chosen_tree(Results.read(run)) is None
+    assert event_trees(Results.read(run)) == []
+
+
+def with_events(run: RunDirectory, rows: list[tuple[int, int, bool, float]]) -> Results:
+    """Return the results of a run whose trials have these deliveries (event, peer, delivered, delay in ms),
+    all along the hops of `HOPS`."""
+    for file in (run.tables / "deliveries").rglob("*.parquet"):
+        made = [
+            {"event": e, "publisher": 10, "peer": p, "expected": True, "delivered": d, "delay_ms": ms}
+            for e, p, d, ms in rows
+        ]
+        pq.write_table(pa.Table.from_pylist(made), file)
+    numbers = sorted({event for event, *_ in rows})
+    for file in (run.tables / "operations").rglob("*.parquet"):
+        schema = pa.schema([("trace", pa.binary()), ("operation", pa.string()), ("event", pa.int32())])
+        traces = [{"trace": bytes([n]) * 16, "operation": "publish", "event": n} for n in numbers]
+        pq.write_table(pa.Table.from_pylist(traces, schema=schema), file)
+    for file in (run.tables / "hops").rglob("*.parquet"):
+        hops = pq.read_table(file, partitioning=None)
+        every = [
+            hop | {"trace": bytes([n]) * 16, "event": n if hop["parent"] is None else None}
+            for n in numbers
+            for hop in hops.to_pylist()
+        ]
+        pq.write_table(pa.Table.from_pylist(every, schema=hops.schema), file)
+    return Results.read(run)
+
+
+def test_the_slowest_and_the_least_complete_publication_are_drawn_too(
+    make_run: Callable[..., RunDirectory],
+) -> None:
+    results = with_events(
+        make_run(),
+        [
+            *((1, peer, True, 50.0) for peer in (11, 12)),
+            *((2, peer, True, 900.0) for peer in (11, 12)),
+            *((3, peer, peer == 11, 40.0) for peer in (11, 12, 13)),
+            *((4, peer, True, 50.0) for peer in (11, 12)),
+        ],
+    )
+    trees = event_trees(results)
+    assert [(tree.tree.event, tree.trial) for tree in trees] == [
+        (1, "vitis.friends=4-1"),
+        (1, "rvr.friends=4-1"),
+        (2, "vitis.friends=4-1"),
+        (3, "vitis.friends=4-1"),
+    ]
+    assert "longest" in trees[2].why and "smallest share" in trees[3].why
+
+
+def test_an_event_that_is_asked_for_is_drawn_in_each_variant(make_run: Callable[..., RunDirectory]) -> None:
+    results = with_events(make_run(), [(1, 11, True, 1.0), (4, 11, True, 1.0)])
+    trees = event_trees(replace(results, asked_events=(4,)))
+    assert [tree.tree.event for tree in trees] == [4] * 4
+    assert len({tree.trial for tree in trees}) == 4
+    with pytest.raises(ResultsError, match=r"has no event 9. Its events: 1 to 4"):
+        event_trees(replace(results, asked_events=(9,)))
 
 
 @given(st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12)), max_size=60))

@@ -30,6 +30,7 @@ from trellis.command.exits import (
     say_error,
 )
 from trellis.command.export_command import commands as export_commands
+from trellis.command.figures_command import commands as figures_commands
 from trellis.command.history_command import commands as history_commands
 from trellis.command.init_command import commands as init_commands
 from trellis.command.inputs import (
@@ -82,6 +83,7 @@ app.add_typer(run_commands)
 app.add_typer(schema_commands)
 app.add_typer(init_commands)
 app.add_typer(history_commands)
+app.add_typer(figures_commands)
 
 
 def _say_version(asked: bool) -> None:
@@ -243,13 +245,20 @@ def analyze(target: Run) -> None:
 
 
 @app.command()
-def report(target: Run, junit: Junit = None) -> None:
+def report(
+    target: Run,
+    junit: Junit = None,
+    events: Annotated[
+        list[int] | None,
+        typer.Option("--event", metavar="NUMBER", help="Draw how this event spread. Repeatable."),
+    ] = None,
+) -> None:
     """Write the report of an analyzed run."""
     with endings():
         directory = _open(target)
         need_summary(directory)
         with readable(directory):
-            report_run(directory, new_screen(), junit)
+            report_run(directory, new_screen(), junit, events or ())
             status = say_summary(directory)
         raise typer.Exit(status)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
@@ -69,8 +70,13 @@ def analyze_run(directory: RunDirectory, screen: Screen, early: EarlySpark | Non
             raise UserError(f"{error} ({last_resort(error)})") from None
 
 
-def report_run(directory: RunDirectory, screen: Screen, junit: Path | None = None) -> None:
-    """Write the report of an analysed run, and its outcome as JUnit XML. Raises UserError and OSError."""
+def report_run(
+    directory: RunDirectory, screen: Screen, junit: Path | None = None, events: Sequence[int] = ()
+) -> None:
+    """Write the report of an analysed run with the trees of these events, and its outcome as JUnit XML.
+
+    Raises UserError and OSError.
+    """
     with screen.step("writing the report", 0):
         from analysis.charts.results import ResultsError
         from analysis.report.junit import write_junit
@@ -78,7 +84,7 @@ def report_run(directory: RunDirectory, screen: Screen, junit: Path | None = Non
         from emulator.experiment.run.summary_file import read_summary
 
         try:
-            write_report(directory)
+            write_report(directory, events)
             if junit is not None:
                 write_junit(read_summary(directory), junit)
         except ResultsError as error:

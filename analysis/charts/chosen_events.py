@@ -1,0 +1,149 @@
+"""The publications whose delivery trees are drawn: those asked for, or a typical one and the worst."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from analysis.charts.delivery_tree import Drawing, build_tree, draw
+from analysis.charts.results import Results, ResultsError
+
+LARGEST: Final = 200
+"""The most deliveries of a publication that may be chosen for a drawing."""
+LARGEST_ASKED: Final = 2000
+"""The most deliveries of a publication that is asked for by its number."""
+_BESIDE: Final = 4
+"""The most variants in which an event that was asked for is drawn."""
+_COLUMNS: Final = [
+    "span", "parent", "message", "kind", "sender", "peer", "depth", "topic", "interested", "delivered",
+    "event", "sent_s", "handled_s",
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class _Event:
+    """What became of a publication. The publisher itself does not count."""
+
+    number: int
+    delivered: int
+    missed: list[int]
+    last_ms: float
+    """The time (ms) from the publication to its last delivery."""
+    subscribers: set[int]
+
+
+def event_trees(results: Results) -> list[Drawing]:
+    """Return the trees of a run in the order in which they are shown; none if no event was delivered.
+
+    Of events with at most `LARGEST` deliveries of the first trial that has any, these are the median by
+    deliveries, the same event at the same seed in another system, the slowest, and the least complete. Of
+    several that are alike the one with the lowest number is taken. Events that were asked for by number are
+    drawn instead, in the first trial of each variant. Raises ResultsError if one of them is not in the run.
+    """
+    if results.asked_events:
+        return list(_asked(results))
+    for trial in results.trials:
+        events = [e for e in _events(results, trial["trial"]) if e.delivered and e.delivered <= LARGEST]
+        if events:
+            return [tree for tree in _typical(results, trial, events) if tree is not None]
+    return []
+
+
+def _typical(
+    results: Results, trial: Mapping[str, Any], events: Sequence[_Event]
+) -> Iterator[Drawing | None]:
+    name = trial["trial"]
+    count = sorted(event.delivered for event in events)[(len(events) - 1) // 2]
+    median = next(event for event in events if event.delivered == count)
+    yield _drawn(results, name, median, "the publication with the median number of deliveries")
+    for rival in _rivals(results, trial):
+        same = [e for e in _events(results, rival["trial"]) if e.number == median.number]
+        if same and same[0].delivered <= LARGEST:
+            yield _drawn(results, rival["trial"], same[0], "the same publication in another system")
+    slowest = max(events, key=lambda event: event.last_ms)
+    if slowest.number != median.number:
+        yield _drawn(results, name, slowest, "the publication whose last delivery took longest")
+    least = max(events, key=lambda event: len(event.missed) / (len(event.missed) + event.delivered))
+    if least.missed and least.number not in (median.number, slowest.number):
+        yield _drawn(results, name, least, "the publication that reached the smallest share of its peers")
+
+
+def _rivals(results: Results, trial: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the first trial of the same seed and setting with another system, if systems are varied."""
+    key = "system.name"
+    rest = {k: v for k, v in trial["values"].items() if k != key}
+    return [
+        other
+        for other in results.trials
+        if other["seed"] == trial["seed"]
+        and other["values"].get(key) != trial["values"].get(key)
+        and {k: v for k, v in other["values"].items() if k != key} == rest
+    ][:1]
+
+
+def _asked(results: Results) -> Iterator[Drawing]:
+    first = {trial["variant"]: trial["trial"] for trial in reversed(results.trials) if trial["measures"]}
+    names = [first[v["variant"]] for v in results.variants if v["variant"] in first][:_BESIDE]
+    for number in results.asked_events:
+        for name in names:
+            found = {event.number: event for event in _events(results, name)}
+            if number not in found:
+                known = f"{min(found)} to {max(found)}" if found else "none"
+                raise ResultsError(f"trial {name} has no event {number}. Its events: {known}")
+            event = found[number]
+            if event.delivered > LARGEST_ASKED:
+                raise ResultsError(
+                    f"event {number} of trial {name} has {event.delivered:,} deliveries, and a tree can be "
+                    f"drawn of {LARGEST_ASKED:,}. Send its trace to Jaeger or Tempo: trellis traces"
+                )
+            tree = _drawn(results, name, event, "the publication that was asked for")
+            if tree is not None:
+                yield tree
+
+
+def _events(results: Results, trial: str) -> list[_Event]:
+    """Return the publications of a trial in the order of their numbers."""
+    columns = ["event", "publisher", "peer", "expected", "delivered", "delay_ms"]
+    deliveries = results.table("deliveries", trial, columns)
+    if deliveries is None:
+        return []
+    rows: dict[int, list[dict[str, Any]]] = {}
+    for row in deliveries.filter(pc.field("peer") != pc.field("publisher")).to_pylist():
+        rows.setdefault(row["event"], []).append(row)
+    return [
+        _Event(
+            number,
+            sum(row["delivered"] for row in of),
+            sorted(row["peer"] for row in of if row["expected"] and not row["delivered"]),
+            max((row["delay_ms"] or 0.0 for row in of if row["delivered"]), default=0.0),
+            {row["peer"] for row in of},
+        )
+        for number, of in sorted(rows.items())
+    ]
+
+
+def _drawn(results: Results, trial: str, event: _Event, why: str) -> Drawing | None:
+    hops = _hops_of(results, trial, event.number)
+    if not hops:
+        return None
+    for hop in hops:
+        if hop["interested"] is None:
+            hop["interested"] = hop["peer"] in event.subscribers
+    return draw(build_tree(hops), trial, event.missed, event.delivered, why)
+
+
+def _hops_of(results: Results, trial: str, event: int) -> list[dict[str, Any]]:
+    """Return the rows of the event's trace, and of messages about it in other traces."""
+    which = (pc.field("operation") == "publish") & (pc.field("event") == event)
+    operations = results.table("operations", trial, ["trace", "operation", "event"], which)
+    if operations is None or not operations.num_rows:
+        return []
+    trace = pa.scalar(operations["trace"][0].as_py(), operations["trace"].type)
+    recovers = (pc.field("event") == event) & pc.is_valid(pc.field("sender"))
+    hops = results.table("hops", trial, ["trace", *_COLUMNS], (pc.field("trace") == trace) | recovers)
+    rows = [] if hops is None else hops.to_pylist()
+    return [row for row in rows if row["event"] in (None, event)]

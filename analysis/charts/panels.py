@@ -1,0 +1,80 @@
+"""Small multiples: the series of a chart of lines in panels with the same axes, where one drawing has too
+many."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from analysis.charts.axis import Axis
+from analysis.charts.chart import Column, LineChart, drawn_marks, drawn_series
+
+_WIDTH: Final = 270
+_LEFT, _RIGHT, _TOP, _PLOT, _BOTTOM = 44, 10, 24, 140, 46
+
+_LABEL: Final = 36
+"""The most letters of a title that fit under a panel."""
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """The look of a series: the numbers of its colour and of its dashes, and what they stand for."""
+
+    label: str
+    colour: int
+    dash: int
+
+
+@dataclass(frozen=True, slots=True)
+class Panels:
+    """The panels of a chart. What the styles stand for is told once for all of them."""
+
+    name: str
+    title: str
+    about: str
+    charts: list[LineChart]
+    legend: list[Style]
+
+
+def panels(chart: LineChart, places: Sequence[tuple[str, Style]]) -> Panels:
+    """Return a chart in panels. `places` has the title of the panel and the style of each series."""
+    members: dict[str, list[int]] = {}
+    for i, (title, _) in enumerate(places):
+        members.setdefault(title, []).append(i)
+    charts = [
+        _panel(chart, f"{chart.name}-{number}", title, members[title], places)
+        for number, title in enumerate(members, 1)
+    ]
+    about = chart.about
+    if len(chart.x.label) > _LABEL:
+        about = f"{about} The horizontal axis has the {chart.x.label}."
+    return Panels(chart.name, chart.title, about, charts, list(dict.fromkeys(style for _, style in places)))
+
+
+def _panel(
+    chart: LineChart, name: str, title: str, members: Sequence[int], places: Sequence[tuple[str, Style]]
+) -> LineChart:
+    label = chart.x.label if len(chart.x.label) <= _LABEL else ""
+    x = replace(chart.x, label=label, start=_LEFT, end=_WIDTH - _RIGHT)
+    y = replace(chart.y, start=_TOP + _PLOT, end=_TOP)
+    lines = [replace(chart.lines[i], label=places[i][1].label) for i in members]
+    units = (chart.quantities[0].unit, chart.quantities[1].unit)
+    drawn = [
+        replace(drawn_series(line, "", places[i][1].colour, places[i][1].dash, (x, y), units), shown=True)
+        for i, line in zip(members, lines, strict=True)
+    ]
+    return replace(
+        chart, name=name, title=title, about="", x=x, y=y, x_ticks=x.ticks(4), series=drawn,
+        columns=[column for one in chart.columns if (column := _column(one, members, x)) is not None],
+        marks=[replace(mark, text_at=None) for mark in drawn_marks(chart.moments, x)],
+        lines=lines, width=_WIDTH, height=_TOP + _PLOT + _BOTTOM,
+    )  # fmt: skip
+
+
+def _column(column: Column, members: Sequence[int], x: Axis) -> Column | None:
+    """Return the values of a panel's series at one x, None if none has any."""
+    values = [column.values[i] for i in members]
+    if not any(value is not None for value in values):
+        return None
+    return replace(column, at=x.place(column.x), values=values, numbers=[column.numbers[i] for i in members])

@@ -1,0 +1,129 @@
+"""How the page shows what one drawing cannot: many variants by what was varied, not one after the other.
+
+A chart of more than six series becomes small multiples: colours are systems, dashes another key, panels the
+rest. Where two more keys have three values or more, measures are heat maps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from analysis.charts.chart import SHOWN_AT_FIRST, LineChart
+from analysis.charts.heat_map import HeatMap, heat_map
+from analysis.charts.panels import Panels, Style, panels
+from analysis.charts.results import Results, key_label, value_label, values_label, varied_keys
+from analysis.contract.figures import Chart
+
+SYSTEM: Final = "system.name"
+_MOST_COLOURS: Final = 8
+_MOST_DASHES: Final = 4
+_MANY_VALUES: Final = 3
+"""The least number of values of each key of a heat map."""
+
+
+def shown_by_what_is_varied(results: Results, charts: Sequence[Chart]) -> list[Chart | Panels | HeatMap]:
+    """Return charts as the page shows them."""
+    if len(results.variants) <= SHOWN_AT_FIRST:
+        return list(charts)
+    keys = independent_keys(results.variants)
+    return [_shown(results, chart, keys) for chart in charts]
+
+
+def independent_keys(variants: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the varied keys without those that one before them determines, such as where keys are varied
+    together."""
+    kept: list[str] = []
+    for key in varied_keys(variants):
+        if len(_combinations(variants, [*kept, key])) > len(_combinations(variants, kept)):
+            kept.append(key)
+    return kept
+
+
+def _combinations(variants: Sequence[Mapping[str, Any]], keys: Sequence[str]) -> set[tuple[str, ...]]:
+    return {tuple(repr(variant["values"].get(key)) for key in keys) for variant in variants}
+
+
+def colour_key(variants: Sequence[Mapping[str, Any]], keys: Sequence[str]) -> str | None:
+    """Return the key whose values have colours: the system, or the one with the fewest values."""
+    few = [key for key in keys if len(_values(variants, key)) <= _MOST_COLOURS]
+    if SYSTEM in few:
+        return SYSTEM
+    return min(few, key=lambda key: len(_values(variants, key)), default=None) if len(keys) > 1 else None
+
+
+def _shown(results: Results, chart: Chart, keys: list[str]) -> Chart | Panels | HeatMap:
+    measure = chart.name.removeprefix("sweep-")
+    crowded = not isinstance(chart, LineChart) or len(chart.series) > SHOWN_AT_FIRST
+    if measure != chart.name and measure in results.measures and crowded:
+        by_two = _heat_map(results, chart, measure, keys)
+        if by_two is not None:
+            return by_two
+    if not isinstance(chart, LineChart) or len(chart.series) <= SHOWN_AT_FIRST:
+        return chart
+    places = _places(results.variants, [one.label for one in chart.series], keys)
+    return panels(chart, places) if places else chart
+
+
+def _places(
+    variants: Sequence[Mapping[str, Any]], labels: Sequence[str], keys: Sequence[str]
+) -> list[tuple[str, Style]]:
+    """Return the panel and the style of each series; none if a label is not that of a variant, or of the
+    variants that differ only in the key of the axis."""
+    for of_series in ([*keys], *([key for key in keys if key != axis] for axis in keys)):
+        every = varied_keys(variants) if len(of_series) == len(keys) else of_series
+        by_label = {values_label(v["values"], every): v["values"] for v in variants}
+        if all(label in by_label for label in labels):
+            return _styled([by_label[label] for label in labels], variants, of_series)
+    return []
+
+
+def _styled(
+    of_series: Sequence[Mapping[str, Any]], variants: Sequence[Mapping[str, Any]], keys: Sequence[str]
+) -> list[tuple[str, Style]]:
+    colour = colour_key(variants, keys)
+    rest = sorted((key for key in keys if key != colour), key=lambda key: -len(_values(variants, key)))
+    dash = rest[1] if len(rest) > 1 and len(_values(variants, rest[1])) <= _MOST_DASHES else None
+    by_panel = [key for key in keys if key not in (colour, dash)]
+    colours, dashes = (_values(variants, key) if key else [""] for key in (colour, dash))
+    styled = [key for key in (colour, dash) if key is not None]
+    return [
+        (
+            values_label(values, by_panel),
+            Style(
+                values_label(values, styled),
+                colours.index(repr(values.get(colour))) if colour else 0,
+                dashes.index(repr(values.get(dash))) if dash else 0,
+            ),
+        )
+        for values in of_series
+    ]
+
+
+def _heat_map(results: Results, chart: Chart, measure: str, keys: Sequence[str]) -> HeatMap | None:
+    """Return a measure by the two keys with the most values, if both have enough of them."""
+    variants = results.variants
+    others = [key for key in keys if key != SYSTEM]
+    by_count = sorted(others if len(others) > 1 else keys, key=lambda key: -len(_values(variants, key)))[:2]
+    if len(by_count) < 2 or len(_values(variants, by_count[1])) < _MANY_VALUES:
+        return None
+    row, column = by_count
+    rest = [key for key in keys if key not in by_count]
+    values = {}
+    for variant in variants:
+        found = variant["measures"].get(measure)
+        if found and found["mean"] is not None:
+            of = variant["values"]
+            values[values_label(of, rest), _plain(row, of), _plain(column, of)] = found["mean"]
+    about = f"{chart.about} Cells are means over the seeds."
+    unit = results.measures[measure]["unit"]
+    return heat_map(chart.name, chart.title, about, unit, (key_label(row), key_label(column)), values)
+
+
+def _plain(key: str, values: Mapping[str, Any]) -> str:
+    """Return the value at a key in words, without the name of the key."""
+    return value_label(key, values.get(key)).removeprefix(f"{key_label(key)} ")
+
+
+def _values(variants: Sequence[Mapping[str, Any]], key: str) -> list[str]:
+    return list(dict.fromkeys(repr(variant["values"].get(key)) for variant in variants))

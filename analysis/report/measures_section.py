@@ -1,0 +1,124 @@
+"""The measures of a report: which are shown, and how, by the number of variants."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import median_low
+from typing import Any, Final, Literal
+
+from analysis.charts.chart import SHOWN_AT_FIRST
+from analysis.charts.numerals import estimate, shown_unit
+from analysis.charts.results import Results
+from analysis.report.drawn_variants import MOST
+
+_ORDER: Final = (
+    *("Lookups", "Delivery", "Traffic overhead", "Delay", "Installing subscriptions"),
+    *("Traffic of publications", "Traffic", "Gradients", "Routing by content", "Overlay"),
+)
+"""The headings of measures in their order. Others, which packages have, come before them."""
+_REST: Final = "The trial itself"
+_BESIDE: Final = 7
+"""The most measures beside each other where variants are rows."""
+
+Line = tuple[str, str, str, list[str]]
+"""A measure's name, title, unit and a text for each variant."""
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureGroup:
+    """The measures of one kind: name, title with unit, meaning and one text for each variant."""
+
+    title: str
+    rows: list[Line]
+
+
+@dataclass(frozen=True, slots=True)
+class Extremes:
+    """A measure of many variants: its lowest, median and highest mean, each with a variant that has it."""
+
+    title: str
+    unit: str
+    of: list[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuresShown:
+    """The measures as the page shows them."""
+
+    layout: Literal["columns", "rows", "extremes"]
+    """Where the variants are: in columns, in rows, or only those with extreme values."""
+    groups: list[MeasureGroup] = field(default_factory=list)
+    chunks: list[tuple[str, list[list[Line]]]] = field(default_factory=list)
+    """Where variants are rows: the title of each group, and the measures of each of its tables."""
+    extremes: list[tuple[str, list[Extremes]]] = field(default_factory=list)
+    zeros: list[str] = field(default_factory=list)
+    """The titles of measures that are 0 in every variant."""
+
+
+def measure_groups(results: Results) -> list[MeasureGroup]:
+    """Return all measures that any variant has, grouped by what they are about."""
+    found: dict[str, MeasureGroup] = {}
+    for name, about in results.measures.items():
+        cells = []
+        for variant in results.variants:
+            measured = variant["measures"].get(name) or {}
+            cells.append(estimate(measured.get("mean"), measured.get("ci95"), about["unit"]))
+        if not any(name in variant["measures"] for variant in results.variants):
+            continue
+        unit = shown_unit(about["unit"])
+        title = about.get("group") or _REST
+        group = found.setdefault(title, MeasureGroup(title, []))
+        group.rows.append((name, about["title"], unit, cells))
+    first = [title for title in found if title not in (*_ORDER, _REST)]
+    return [found[title] for title in (*first, *_ORDER, _REST) if title in found]
+
+
+def measures_shown(results: Results, groups: Sequence[MeasureGroup]) -> MeasuresShown:
+    """Return the measures that say something: those without any value are left out, and those that are 0 in
+    every variant are only named."""
+    means = {name: list(_means(results.variants, name)) for group in groups for name, *_ in group.rows}
+    telling = [
+        MeasureGroup(group.title, [row for row in group.rows if any(mean for mean, _ in means[row[0]])])
+        for group in groups
+    ]
+    telling = [group for group in telling if group.rows]
+    zeros = [
+        title
+        for group in groups
+        for name, title, *_ in group.rows
+        if means[name] and not any(mean for mean, _ in means[name])
+    ]
+    if len(results.variants) <= SHOWN_AT_FIRST:
+        return MeasuresShown("columns", telling, zeros=zeros)
+    if len(results.variants) <= MOST:
+        chunks = [(group.title, _in_tables(group.rows)) for group in telling]
+        return MeasuresShown("rows", telling, chunks, zeros=zeros)
+    extremes = [
+        (group.title, [_extremes(results, name, means[name]) for name, *_ in group.rows]) for group in telling
+    ]
+    return MeasuresShown("extremes", telling, extremes=extremes, zeros=zeros)
+
+
+def _in_tables(rows: Sequence[Line]) -> list[list[Line]]:
+    """Return measures in tables that have about the same number of columns, not more than fit."""
+    tables = -(-len(rows) // _BESIDE)
+    each = -(-len(rows) // tables)
+    return [list(rows[start : start + each]) for start in range(0, len(rows), each)]
+
+
+def _means(variants: Sequence[Mapping[str, Any]], name: str) -> Iterator[tuple[float, str]]:
+    """Yield the mean of each variant that has one, with the variant's name."""
+    for variant in variants:
+        found = variant["measures"].get(name)
+        if found and found["mean"] is not None:
+            yield found["mean"], variant["variant"]
+
+
+def _extremes(results: Results, name: str, means: Sequence[tuple[float, str]]) -> Extremes:
+    about = results.measures[name]
+    of = [
+        (estimate(mean, None, about["unit"]), results.labels[variant])
+        for mean, variant in (min(means), median_low(means), max(means))
+    ]
+    return Extremes(about["title"], shown_unit(about["unit"]), of)

@@ -1,0 +1,108 @@
+"""What the overlay looks like at the end of the measure phase: how many neighbours peers have, and how
+clustered they are beside a random graph of the same size."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from itertools import combinations
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from analysis.charts.chart import Quantity, Series, line_chart
+from analysis.charts.results import Results
+from analysis.contract.figures import Block, Chart, Figure, Rows, Section, Text
+from analysis.report.figures_shown import drawn
+from analysis.report.over_seeds import mean_points, mean_text, seeds, told
+
+_MOST_PEERS: Final = 500
+"""The most peers whose neighbours are looked at for the clustering: of more, each n-th is one."""
+_ABOUT: Final = (
+    "Links that peers reported at the end of the measure phase, on all channels, in either direction; links "
+    "to peers that are gone count as long as they are reported. The "
+    "clustering coefficient of a peer is the share of pairs of its neighbours that are linked themselves; "
+    f"the mean is of at most {_MOST_PEERS} peers with two neighbours or more. A random graph with as many "
+    "peers and links has the mean number of neighbours over the number of peers."
+)
+Neighbours = dict[int, set[int]]
+
+
+def _degrees(results: Results) -> list[Chart]:
+    if not results.has("links"):
+        return []
+    lines = []
+    for label, trials in seeds(results):
+        of_seeds = [shares for trial in trials if (shares := _shares(_links(results, trial)))]
+        lines.append(Series(label, mean_points(of_seeds, otherwise=0.0)))
+    about = (
+        "The share of peers by the number of other peers to which they reported a link at the end of the "
+        "measure phase, on any channel. Peers without any link are not counted."
+    )
+    return drawn(
+        line_chart(
+            "degrees", "Neighbours of a peer", told(about, results), Quantity("neighbours"),
+            Quantity("peers", "share"), lines,
+        )
+    )  # fmt: skip
+
+
+def _links(results: Results, trial: str) -> pa.Table | None:
+    at_end = (pc.field("moment") == "end") & (pc.field("peer") != pc.field("neighbour"))
+    return results.table("links", trial, ["moment", "peer", "neighbour"], at_end)
+
+
+def _shares(links: pa.Table | None) -> dict[float, float]:
+    """Return the share of peers that have a number of neighbours, by that number."""
+    if links is None or not links.num_rows:
+        return {}
+    counts = links.group_by("peer").aggregate([("neighbour", "count_distinct")])
+    found = Counter(counts["neighbour_count_distinct"].to_pylist())
+    return {float(degree): peers / counts.num_rows for degree, peers in sorted(found.items())}
+
+
+def _write(results: Results) -> Iterator[Block]:
+    if not results.has("links"):
+        return
+    rows = []
+    for label, trials in seeds(results):
+        graphs = [graph for trial in trials if (graph := _graph(_links(results, trial)))]
+        if graphs:
+            degrees = [sum(map(len, graph.values())) / len(graph) for graph in graphs]
+            random = [degree / len(graph) for degree, graph in zip(degrees, graphs, strict=True)]
+            rows.append(
+                (
+                    label if len(results.variants) > 1 else "all peers",
+                    *(mean_text([len(graph) for graph in graphs]), mean_text(degrees)),
+                    *(mean_text(list(map(clustering, graphs)), "share"), mean_text(random, "share")),
+                )
+            )
+    if rows:
+        yield Text(told(_ABOUT, results, "Numbers"))
+        yield Rows(("Overlay", "Peers with links", "Neighbours", "Clustering", "Of a random graph"), rows)
+
+
+def _graph(links: pa.Table | None) -> Neighbours:
+    """Return the neighbours of each peer, whoever of both reported the link."""
+    found: Neighbours = {}
+    if links is not None:
+        for peer, other in zip(links["peer"].to_pylist(), links["neighbour"].to_pylist(), strict=True):
+            found.setdefault(peer, set()).add(other)
+            found.setdefault(other, set()).add(peer)
+    return found
+
+
+def clustering(graph: Mapping[int, set[int]]) -> float | None:
+    """Return the mean clustering coefficient of peers with at least two neighbours, None if there is none."""
+    peers = [peer for peer in sorted(graph) if len(graph[peer]) > 1]
+    chosen = peers[:: -(-len(peers) // _MOST_PEERS) or 1]
+    found = []
+    for peer in chosen:
+        pairs = len(graph[peer]) * (len(graph[peer]) - 1) / 2
+        found.append(sum(two in graph[one] for one, two in combinations(graph[peer], 2)) / pairs)
+    return sum(found) / len(found) if found else None
+
+
+DEGREES: Final = Figure(_degrees)
+TOPOLOGY: Final = Section("The overlay's topology", _write, "Topology", "topology")

@@ -1,0 +1,176 @@
+"""Sweeps of many variants: what a page shows by what was varied, and that it stays small."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sweep_run import sweep_run
+
+from analysis.charts.bars import BarChart
+from analysis.charts.chart import LineChart
+from analysis.charts.heat_map import HeatMap, heat_map
+from analysis.charts.panels import Panels
+from analysis.charts.results import Results, variant_labels
+from analysis.report.by_what_is_varied import independent_keys, shown_by_what_is_varied
+from analysis.report.drawn_variants import drawn_variants
+from analysis.report.measures_section import measure_groups, measures_shown
+from analysis.report.outcome import leading
+from analysis.report.report import write_report
+from analysis.report.shown import Shown
+
+SYSTEMS = ["vitis", "rvr"]
+MODELS = ["static", "poisson", "skype", "gnutella", "weibull", "pareto", "avt"]
+
+
+def figures(results: Results) -> dict[str, Any]:
+    charts = Shown.by(results).charts
+    return {chart.name: chart for part in charts.values() for chart in shown_by_what_is_varied(results, part)}
+
+
+def test_two_systems_by_seven_models_are_seven_panels_with_a_colour_for_each_system(tmp_path: Path) -> None:
+    run = sweep_run(tmp_path / "run", {"system.name": SYSTEMS, "churn.model.kind": MODELS}, seeds=3)
+    found = figures(Results.read(run))
+    many = found["time-hit"]
+    assert isinstance(many, Panels)
+    assert [panel.title for panel in many.charts] == MODELS
+    assert [style.label for style in many.legend] == SYSTEMS
+    for panel in many.charts:
+        assert [(one.label, one.style, one.shown) for one in panel.series] == [
+            ("vitis", 0, True),
+            ("rvr", 1, True),
+        ]
+        assert (panel.y.low, panel.y.high) == (many.charts[0].y.low, many.charts[0].y.high)
+    bars = found["sweep-hit_ratio"]
+    assert isinstance(bars, BarChart)
+    assert [row.segments[0].style for row in bars.rows] == [0] * 7 + [1] * 7
+    assert bars.rows[0].whisker is not None
+
+
+def test_a_second_key_with_few_values_has_the_dashes(tmp_path: Path) -> None:
+    vary = {"system.name": SYSTEMS, "churn.model.kind": MODELS, "network.loss": [0.0, 0.1]}
+    found = figures(Results.read(sweep_run(tmp_path / "run", vary)))["time-hit"]
+    assert isinstance(found, Panels)
+    assert len(found.charts) == 7
+    assert {(style.label, style.colour, style.dash) for style in found.legend} == {
+        ("vitis, loss 0", 0, 0),
+        ("vitis, loss 0.1", 0, 1),
+        ("rvr, loss 0", 1, 0),
+        ("rvr, loss 0.1", 1, 1),
+    }
+
+
+def test_the_values_of_panels_are_those_of_the_whole_chart(tmp_path: Path) -> None:
+    run = sweep_run(tmp_path / "run", {"system.name": SYSTEMS, "churn.model.kind": MODELS})
+    results = Results.read(run)
+    whole = next(chart for chart in Shown.by(results).charts["time"] if chart.name == "time-hit")
+    panels = figures(results)["time-hit"]
+    assert isinstance(whole, LineChart)
+    assert [one.label for one in whole.series][:2] == ["vitis, static", "vitis, poisson"]
+    second = panels.charts[1]
+    assert [column.values[0] for column in second.columns] == [column.values[1] for column in whole.columns]
+    assert second.lines[0].points == whole.lines[1].points
+
+
+def test_two_keys_of_numbers_are_a_heat_map_for_each_system(tmp_path: Path) -> None:
+    vary = {"system.name": SYSTEMS, "peers": [100, 200, 300, 400, 500], "network.loss": [0.0, 0.1, 0.2, 0.3]}
+    found = figures(Results.read(sweep_run(tmp_path / "run", vary)))["sweep-hit_ratio"]
+    assert isinstance(found, HeatMap)
+    assert (found.row_key, found.column_key, found.columns) == ("peers", "loss", ["0", "0.1", "0.2", "0.3"])
+    assert [grid.title for grid in found.grids] == SYSTEMS
+    rows = dict(found.grids[1].rows)
+    assert list(rows) == ["100", "200", "300", "400", "500"]
+    assert (rows["500"][3].text, rows["500"][3].level) == ("100", 8)
+    assert found.grids[0].rows[0][1][0].level == 0
+
+
+def test_a_combination_that_was_not_run_is_an_empty_cell() -> None:
+    found = heat_map("n", "t", "a", "", ("x", "y"), {("", "1", "1"): 2.0, ("", "2", "2"): 2.0})
+    assert found is not None
+    assert [[cell.level for cell in cells] for _, cells in found.grids[0].rows] == [[0, None], [None, 0]]
+    assert heat_map("n", "t", "a", "", ("x", "y"), {}) is None
+
+
+def test_of_a_large_sweep_curves_show_the_best_the_worst_and_four_between(tmp_path: Path) -> None:
+    run = sweep_run(tmp_path / "run", {"peers": list(range(100, 300))})
+    results = Results.read(run)
+    assert drawn_variants(results).names == ["v0", "v40", "v80", "v120", "v160", "v199"]
+    chart = figures(results)["time-hit"]
+    assert isinstance(chart, LineChart)
+    assert len(chart.series) == 6
+    assert "Of 200 variants 6 are drawn, from the best to the worst by hit ratio" in chart.about
+
+
+@pytest.mark.parametrize(("losses", "seeds"), [(5, 1), (25, 3)])
+def test_the_page_of_a_large_sweep_is_below_three_megabytes(tmp_path: Path, losses: int, seeds: int) -> None:
+    vary = {
+        "system.name": [*SYSTEMS, "scribe", "opt"],
+        "network.loss": [i / 100 for i in range(losses)],
+        "peers": list(range(100, 1100, 100)),
+    }
+    page = write_report(sweep_run(tmp_path / "run", vary, seeds)).read_text()
+    assert len(page.encode()) < 3e6
+    assert page.count("<tr") < 3000
+    assert f"Of {40 * losses:,} variants the ones with the lowest, the median and the highest" in page
+
+
+def test_many_variants_are_rows_of_measures_and_few_are_columns(tmp_path: Path) -> None:
+    many = Results.read(sweep_run(tmp_path / "many", {"system.name": SYSTEMS, "churn.model.kind": MODELS}))
+    found = measures_shown(many, measure_groups(many))
+    assert found.layout == "rows"
+    assert max(len(table) for _, tables in found.chunks for table in tables) <= 7
+    few = Results.read(sweep_run(tmp_path / "few", {"system.name": SYSTEMS}))
+    assert measures_shown(few, measure_groups(few)).layout == "columns"
+
+
+def test_measures_that_say_nothing_are_left_out_or_only_named(tmp_path: Path) -> None:
+    page = write_report(sweep_run(tmp_path / "run", {"system.name": SYSTEMS})).read_text()
+    assert "Relay load of relays and servers" not in page
+    assert "0 in every variant: Repeated deliveries." in page
+
+
+def test_sentences_and_four_figures_come_first_and_measures_last(tmp_path: Path) -> None:
+    run = sweep_run(tmp_path / "run", {"system.name": SYSTEMS, "peers": [100, 200]}, seeds=2)
+    page = write_report(run).read_text()
+    ids = re.findall(r'<section id="([^"]+)"', page)
+    assert (ids[0], ids[-1]) == ("outcome", "measures")
+    head = page[page.index('id="outcome"') : page.index('id="run"')]
+    assert "Hit ratio is between 92.5\N{NO-BREAK SPACE}% (vitis, peers 100) and 100" in head
+    assert re.search(r"rvr beside vitis in 2 settings: Hit ratio \w+ in all", head)
+    names = re.findall(r'<figure class="chart[^"]*" id="([^"]+)"', head)
+    assert names == ["sweep-hit_ratio", "time-hit", "overhead-nodes", "sweep-overhead"]
+    every = re.findall(r'<figure class="chart[^"]*" id="([^"]+)"', page)
+    assert len(every) == len(set(every))
+
+
+def test_a_figure_without_any_difference_is_not_in_the_head(tmp_path: Path) -> None:
+    results = Results.read(sweep_run(tmp_path / "run", {"system.name": SYSTEMS}))
+    assert "time-peers" in [chart.name for chart in Shown.by(results).charts["time"]]
+    assert "time-peers" not in leading(Shown.by(results).charts)
+
+
+def variants(*values: dict[str, Any]) -> list[dict[str, Any]]:
+    return [{"variant": f"v{number}", "values": each} for number, each in enumerate(values)]
+
+
+def test_names_of_variants_say_which_value_is_which() -> None:
+    session, absence = "churn.model.session", "churn.model.absence"
+    of = variants(
+        {"system.name": "vitis", session: "30 s", absence: "20 s", "churn.crash": None},
+        {"system.name": "rvr", session: "20 s", absence: "30 s", "churn.crash": True},
+    )
+    assert list(variant_labels(of).values()) == [
+        "vitis, session 30 s, absence 20 s, no crash",
+        "rvr, session 20 s, absence 30 s, crash",
+    ]
+    of = variants(
+        {"network.up.limit": 1, "network.down.limit": 2}, {"network.up.limit": 2, "network.down.limit": 1}
+    )
+    assert list(variant_labels(of).values()) == ["up limit 1, down limit 2", "up limit 2, down limit 1"]
+
+
+def test_keys_that_are_varied_together_count_once() -> None:
+    of = variants({"peers": 1, "network.loss": 0.1}, {"peers": 2, "network.loss": 0.2})
+    assert independent_keys(of) == ["peers"]
