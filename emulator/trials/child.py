@@ -85,6 +85,9 @@ def interrupt(child: Child) -> None:
 
 def end(child: Child) -> int:
     """Kill the child and whatever it left running. Returns its exit status, negative for a signal."""
-    with contextlib.suppress(ProcessLookupError):
+    try:
         os.killpg(child.pid, signal.SIGKILL)
+    except ProcessLookupError:  # a fork that has no session of its own yet, or one that is gone
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(child.pid, signal.SIGKILL)
     return child.reap()

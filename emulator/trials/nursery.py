@@ -101,7 +101,7 @@ class Nursery:
         with theirs:
             self._process = subprocess.Popen(
                 (sys.executable, "-m", "emulator.trials.forking", self._module),
-                stdin=theirs,
+                stdin=theirs.fileno(),
                 stdout=log,
                 stderr=log,
                 start_new_session=True,
