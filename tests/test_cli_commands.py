@@ -57,7 +57,7 @@ def trellis(tmp_path, monkeypatch):
         run.summary.write_text(json.dumps(summary))
         return summary
 
-    def write_report(run):
+    def write_report(run, events):
         run.report.parent.mkdir(exist_ok=True)
         run.report.write_text("report")
         return run.report

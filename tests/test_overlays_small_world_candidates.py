@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
-from librt.vecs import vec
-from mypy_extensions import i64
 
 from emulator.compact.peer_rows import PeerRows
 from emulator.protocols.gossip.profile_handles import ProfileHandles
@@ -72,7 +70,7 @@ def test_a_replaced_table_has_the_selected_with_their_links_and_former_ones_fade
             said = heartbeats.take(ProfileExchange(False, profile(peer))) if peer in spoke else NOTHING_SAID
             store.add(0, peer, handles.take(profile(peer)), 1.0, said)
     candidates = sightings(handles, [(peer, peer % 3) for peer in selected])
-    chosen = vec[i64](list(range(len(selected))))
+    chosen = list(range(len(selected)))
     same = renew_links(links[0], 0, candidates, chosen)
     assert same == (set(selected) == set(table))
     if same:

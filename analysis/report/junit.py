@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
 from analysis.charts.numerals import in_words
-from analysis.report.history import History
 from emulator.experiment.run.directory import write_whole
+
+if TYPE_CHECKING:
+    from analysis.report.history import History
 
 _NO_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
