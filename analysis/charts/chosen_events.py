@@ -26,7 +26,7 @@ _COLUMNS: Final = [
 
 @dataclass(frozen=True, slots=True)
 class _Event:
-    """What became of a publication. The publisher itself does not count."""
+    """The deliveries of a publication, without the one to its publisher."""
 
     number: int
     delivered: int

@@ -136,9 +136,11 @@ def _of_conditions(results: Results) -> list[str]:
 
 
 def leading(figures: Mapping[Part, Sequence[Drawn]]) -> list[str]:
-    """Return the names of the four figures of the head: those that set variants beside each other, in time,
-    and of the spread, in turns. A figure of one value, or of variants that are
-    all alike, is none of them."""
+    """Return the names of the four figures of the head, taken in turns from those that set variants beside
+    each other, those in time and those of the spread.
+
+    A figure of one value, or of variants that are all alike, is left out.
+    """
     order: tuple[Part, ...] = ("variants", "time", "spread")
     parts = [[chart.name for chart in figures[part] if _says_something(chart)] for part in order]
     in_turns = [name for names in zip_longest(*parts) for name in names if name is not None]

@@ -1,4 +1,4 @@
-"""What the overlay looks like at the end of the measure phase: how many neighbours peers have, and how
+"""This module shows the overlay at the end of the measure phase: how many neighbours peers have, and how
 clustered they are beside a random graph of the same size."""
 
 from __future__ import annotations

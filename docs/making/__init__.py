@@ -1,1 +1,1 @@
-"""What writes the pages of `docs/reference`: `python -m docs.making`, or `make reference`."""
+"""This package writes the pages of `docs/reference`: `python -m docs.making`, or `make reference`."""

@@ -24,7 +24,7 @@ class Child(Protocol):
 
     @property
     def exited(self) -> bool:
-        """Whether the process has ended. Its number, and that of its group, stay its own until `reap`."""
+        """This is true once the process has ended, which keeps its number and its group until `reap`."""
 
     def reap(self) -> int:
         """Wait for the process, which has ended or was killed, and return its exit status, negative for a

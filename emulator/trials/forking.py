@@ -102,7 +102,7 @@ def _child(module: str, files: list[int], others: list[int]) -> None:
 def main(module: str) -> None:
     """Fork children until the parent closes its end of standard input."""
     importlib.import_module(module)
-    # What was loaded stays shared with the children as long as the collector does not touch it.
+    # The children share the memory of all loaded modules as long as the collector does not touch it.
     gc.collect()
     gc.freeze()
     ask = socket.socket(fileno=os.dup(0))

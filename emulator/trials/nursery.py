@@ -6,7 +6,6 @@ module is the parent's side, `emulator.trials.forking` is the process.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import selectors
 import signal
@@ -82,7 +81,7 @@ class Nursery:
         assert self._ask is not None
         told, theirs = os.pipe()
         try:
-            with contextlib.closing(os.fdopen(theirs, "wb", buffering=0)):
+            with os.fdopen(theirs, "wb", buffering=0):
                 socket.send_fds(self._ask, [ASK], [files.job, files.log, files.progress, theirs])
             said = os.read(told, STATUS.size) if _readable(told, _LIMIT) else b""
             if not said:

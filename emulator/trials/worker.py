@@ -59,7 +59,7 @@ class Worker:
 
     @property
     def exited(self) -> bool:
-        """Whether the process has ended."""
+        """This is true once the process has ended."""
         return self._child.exited
 
     def interrupt(self) -> None:

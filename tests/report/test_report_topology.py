@@ -1,4 +1,4 @@
-"""What a report says of the graph of links, on graphs that are counted by hand."""
+"""The report describes the graph of links as a count by hand does."""
 
 from __future__ import annotations
 
