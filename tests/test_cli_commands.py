@@ -197,7 +197,7 @@ def test_analysis_and_report_can_be_repeated(trellis, file, monkeypatch):
 def test_a_report_that_lacks_its_tables_says_what_to_do(trellis, file, monkeypatch):
     from analysis.charts.results import ResultsError
 
-    def incomplete(run):
+    def incomplete(run, events):
         raise ResultsError("the table x is missing; write it with: trellis analyze RUN")
 
     trellis("run", file)
