@@ -22,7 +22,7 @@ $(VENV)/installed: requirements/dev.txt pyproject.toml
 	touch $@
 
 # With an archive of its classes Java starts Spark in half the time; without, everything works, slower.
-$(VENV)/archived: emulator/_compiled/stamp
+$(VENV)/archived: $(VENV)/installed trellis/v1/stamp
 	-$(BIN)/python -m analysis.make_class_archive
 	touch $@
 
@@ -52,7 +52,8 @@ test: environment lint
 	$(BIN)/pytest $(ALONE)
 	TRELLIS_INTERPRETED=1 $(BIN)/pytest -n 2 $(FROM_SOURCE)
 
-lint: environment
+# None of this needs what is compiled.
+lint: $(VENV)/installed trellis/v1/stamp
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy

@@ -21,6 +21,7 @@ from analysis.tables.build_tables import build_tables
 from analysis.tables.impossible import judged
 from analysis.tables.observations import listed_unmeasured
 from analysis.tables.reconciliation import Found, reconcile
+from emulator.experiment.file.spec import ExperimentSpec
 from emulator.experiment.file.trial_part import TrialPart
 from emulator.experiment.plan.provenance import check_tables
 from emulator.experiment.plan.tables import check_plan
@@ -35,7 +36,12 @@ _MUCH_TELEMETRY = 10 << 20
 def has_much_telemetry(run: RunDirectory) -> bool:
     """Return whether the run has so much telemetry by now that compiling pays. Raises ExperimentError as
     `analyze` does."""
-    return _trace_bytes(read_trials(run, read_experiment(run))) > _MUCH_TELEMETRY
+    return has_much(trace_bytes(read_trials(run, read_experiment(run))))
+
+
+def has_much(size: int) -> bool:
+    """Return whether compiling pays for traces of this size in bytes."""
+    return size > _MUCH_TELEMETRY
 
 
 def analyze(run: RunDirectory, tell: Tell, spark: SparkSession | None = None) -> dict[str, Any]:
@@ -46,14 +52,9 @@ def analyze(run: RunDirectory, tell: Tell, spark: SparkSession | None = None) ->
     NoRun if it is not what the trials were planned from, OtherPlan if a table of a plan is not, DamagedFile
     for other files of the run.
     """
-    experiment = read_experiment(run)
-    check_plans(run, experiment)
-    records = read_trials(run, experiment)
+    experiment, records = read_whole(run)
     ready = [record for record in records if record.has_telemetry]
-    for record in ready:
-        check_plan(record.directory.plan, record.spec.workload.kind)
-        check_tables(record.directory.plan, record.spec.workload.kind)
-    size = _trace_bytes(ready)
+    size = trace_bytes(ready)
     stages = Stages(tell, size, READING if spark else STARTING)
     parts = parts_of(experiment)
     measured = Measured({}, {})
@@ -64,11 +65,24 @@ def analyze(run: RunDirectory, tell: Tell, spark: SparkSession | None = None) ->
         measured, away, wrong = _measure(run, ready, parts, stages, spark, found)
     elif ready:
         stages.begin(STARTING)
-        with spark_session(optimize=size > _MUCH_TELEMETRY) as own:
+        with spark_session(optimize=has_much(size)) as own:
             measured, away, wrong = _measure(run, ready, parts, stages, own, found)
     stages.begin(SUMMARY)
     compared = {record.name: [*reconcile(record, found), *wrong.get(record.name, ())] for record in ready}
     return summarize(run, experiment, records, measured, away, compared)
+
+
+def read_whole(run: RunDirectory) -> tuple[ExperimentSpec, list[TrialRecord]]:
+    """Return the experiment of a run and its trials, whose plans are as they were drawn. Raises as `analyze`
+    does."""
+    experiment = read_experiment(run)
+    check_plans(run, experiment)
+    records = read_trials(run, experiment)
+    for record in records:
+        if record.has_telemetry:
+            check_plan(record.directory.plan, record.spec.workload.kind)
+            check_tables(record.directory.plan, record.spec.workload.kind)
+    return experiment, records
 
 
 def _measure(
@@ -92,5 +106,6 @@ def _measure(
     return measured, listed(tables), judged(spark, tables, records)
 
 
-def _trace_bytes(records: Sequence[TrialRecord]) -> int:
+def trace_bytes(records: Sequence[TrialRecord]) -> int:
+    """Return the size of the files of spans of these trials."""
     return sum(record.trace_bytes for record in records)

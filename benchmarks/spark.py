@@ -15,6 +15,7 @@ from pyspark.sql import SparkSession
 from analysis.contract.trials import TrialRecord
 from analysis.engine.spark_session import spark_session
 from analysis.tables.build_tables import build_tables, write_telemetry
+from analysis.tables.table_files import TableFiles
 from emulator.contract.protocol import Event
 from emulator.experiment.file.spec import TrialSpec
 from emulator.experiment.plan.tables import PEERS, SESSIONS, Plan
@@ -127,7 +128,7 @@ def _measure(spark: SparkSession, folder: Path, spans: int) -> tuple[float, floa
     """Return the seconds that the table of hops takes alone, and those that all tables take."""
     run = RunDirectory(folder / str(spans))
     record = record_trial(run, spans) if not run.path.exists() else _record(run)
-    hops = _time(lambda: write_telemetry(spark, run, [record], {}))
+    hops = _time(lambda: write_telemetry(spark, TableFiles(run.tables), [record], {}))
     return hops, _time(lambda: build_tables(spark, run, [record]))
 
 

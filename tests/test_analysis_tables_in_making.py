@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from threading import Event
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from analysis.tables import parquet
-from analysis.tables.parquet import TablesInMaking
-from emulator.experiment.run.directory import RunDirectory
+from analysis.contract.trouble import NoTable
+from analysis.tables.in_making import TablesInMaking, TablesOnDemand
+from analysis.tables.table_files import TableFiles
+
+
+class Files(TableFiles):
+    """Tables that are texts, and written at once."""
+
+    def __init__(self) -> None: ...
+
+    def write(self, frame: Any, table: str, *keys: str) -> Any:
+        return f"{table}({frame})"
 
 
 @pytest.fixture
-def making(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TablesInMaking:
-    """Its tables are texts, and written at once."""
-    monkeypatch.setattr(parquet, "write_table", lambda table, run, name, *keys: f"{name}({table})")
+def making() -> TablesInMaking:
     there: Any = {"trials": "two trials"}
-    return TablesInMaking(RunDirectory(tmp_path), there)
+    return TablesInMaking(Files(), there)
 
 
 def test_a_table_waits_for_those_that_it_needs(making: TablesInMaking) -> None:
@@ -53,11 +59,8 @@ def test_an_error_is_raised_at_the_end_and_to_who_asks(making: TablesInMaking) -
     assert len(asked) == 1
 
 
-def test_an_interrupt_ends_what_spark_does_for_tables(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interrupt_ends_what_spark_does_for_tables() -> None:
     begun, cancelled = Event(), Event()
-    monkeypatch.setattr(parquet, "write_table", lambda table, run, name, *keys: table)
     context = SimpleNamespace(cancelAllJobs=cancelled.set)
     there: Any = {"trials": SimpleNamespace(sparkSession=SimpleNamespace(sparkContext=context))}
 
@@ -65,8 +68,38 @@ def test_an_interrupt_ends_what_spark_does_for_tables(
         begun.set()
         assert cancelled.wait(20), "it was not cancelled"
 
-    with pytest.raises(KeyboardInterrupt), TablesInMaking(RunDirectory(tmp_path), there) as making:
+    with pytest.raises(KeyboardInterrupt), TablesInMaking(Files(), there) as making:
         making.write("hops", wait_for_spark, "span")
         assert begun.wait(5)
         raise KeyboardInterrupt
     assert cancelled.is_set()
+
+
+def test_a_table_on_demand_is_made_once_with_what_it_needs_and_no_other() -> None:
+    there: Any = {"trials": "two trials"}
+    making = TablesOnDemand(Files(), there)
+    asked = []
+
+    def hops() -> Any:
+        asked.append("hops")
+        return making["trials"]
+
+    making.write("hops", hops, "span")
+    making.write("handled", lambda: making["hops"], "event")
+    making.write("links", lambda: pytest.fail("nobody asked for it"), "peer")
+    assert asked == []
+    assert making["handled"] == making.before()["handled"] == "handled(hops(two trials))"
+    assert making["hops"] == "hops(two trials)" and asked == ["hops"]
+
+
+def test_a_table_on_demand_that_fails_fails_for_all_who_ask_and_one_of_itself_is_refused() -> None:
+    there: Any = {"trials": "two trials"}
+    making = TablesOnDemand(Files(), there)
+    earlier = making.before()
+    making.write("hops", lambda: making["hops"], "span")
+    making.write("handled", lambda: making["hops"], "event")
+    for name in ("handled", "hops", "handled"):
+        with pytest.raises(NoTable, match="made of itself"):
+            making[name]
+    with pytest.raises(NoTable, match='no table "hops"'):
+        earlier["hops"]

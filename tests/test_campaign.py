@@ -344,6 +344,7 @@ def test_a_campaign_finds_what_fails_and_its_small_experiment_fails_by_itself(tm
     assert "not as expected: ring_is_one_cycle, in 2 of 2 trials" in said
     assert "breaks ring_is_one_cycle with" in said
     assert said.endswith(f"trellis run {small.relative_to(tmp_path)}")
+    assert "all measures of these trials, and their report: trellis analyze runs/looks-" in said
     spec = trials(load(small))[0].spec
     assert spec.peers < 11 and len(spec.faults) == 1
     outcome = small_trial.run(spec, draw_plan(spec), tmp_path / "again")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
@@ -50,25 +50,37 @@ def measure(tables: Tables) -> dict[str, Values]:
     return measure_all(tables).values
 
 
-def measure_all(tables: Tables) -> Measured:
-    """Return all measures of each trial. What fails of a package is not measured; the rest is."""
+def measure_all(tables: Tables, only: Set[str] | None = None) -> Measured:
+    """Return all measures of each trial. What fails of a package is not measured; the rest is.
+
+    With `only`, queries that give none of these measures are not asked.
+    """
     rows = tables["trials"].collect()
     asked, troubles = asked_of([Trial(row.trial, row.serves, row.system, row.has_faults) for row in rows])
+    if only is not None:
+        asked = [one for one in asked if not only.isdisjoint(one.group.item.measures)]
     found = Measured({row.trial: {} for row in rows}, {}, troubles=troubles)
     for one in asked:
         found.about.update(one.group.item.measures)
         for trial in one.trials:
             zero = dict.fromkeys(one.group.item.zero, 0.0)
             found.values[trial] |= dict.fromkeys(one.group.item.measures) | zero
-    *of_groups, states = _answers(tables, asked)
+    with_states = only is None or any(name.startswith(STATE_PREFIX) for name in only)
+    answers = _answers(tables, asked, with_states)
     for one in asked:
-        _take(found, one, [answer for answer in of_groups if answer.asked is one])
+        _take(found, one, [answer for answer in answers if answer.asked is one])
+    if with_states:
+        _take_states(found, tables, answers[-1])
+    return found
+
+
+def _take_states(found: Measured, tables: Tables, states: _Answer) -> None:
+    """Note the means of what peers told of their own state."""
     declared = gauges(tables)
     for row in sorted(_rows(states), key=lambda row: (row.trial, row.name)):
         name = STATE_PREFIX + row.name
         found.about[name] = describe(name, declared)
         found.values[row.trial][name] = _number(found, row.trial, name, row.value)
-    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +100,7 @@ def _rows(answer: _Answer) -> Sequence[Row]:
     return answer.rows
 
 
-def _answers(tables: Tables, asked: Sequence[Asked]) -> list[_Answer]:
+def _answers(tables: Tables, asked: Sequence[Asked], with_states: bool) -> list[_Answer]:
     """Return the answers of all queries, group by group, and of the states.
 
     Spark runs each query while the next one is planned.
@@ -101,7 +113,8 @@ def _answers(tables: Tables, asked: Sequence[Asked]) -> list[_Answer]:
                     yield one, _checked(one.group, query(_Known(tables)))
                 except FAILURES as error:
                     yield one, error
-        yield None, _states(tables)
+        if with_states:
+            yield None, _states(tables)
 
     def answer(question: tuple[Asked | None, DataFrame | BaseException]) -> _Answer:
         one, frame = question

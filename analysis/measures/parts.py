@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any
 
 from pyspark.sql import DataFrame
@@ -35,19 +35,25 @@ def measurable(asked: Sequence[Asked]) -> list[str]:
     return [name for one in asked for names in one.group.item.of_parts.values() for name in names]
 
 
-def measure_part(tables: Tables, windows: Mapping[str, Window], troubles: list[Trouble]) -> dict[str, Values]:
+def measure_part(
+    tables: Tables,
+    windows: Mapping[str, Window],
+    troubles: list[Trouble],
+    only: Set[str] | None = None,
+) -> dict[str, Values]:
     """Return the measures of the operations of a part of each trial, whose window is given by trial.
 
     A trial with no operation in the part has measures without a value. Queries of packages that fail are
-    added to `troubles`.
+    added to `troubles`. With `only`, queries that give none of these measures are not asked.
     """
     values: dict[str, Values] = {trial: {} for trial in windows}
-    there = [name for name in TIMES if name in tables]
-    of_part = {**tables, **{name: _within(tables[name], windows, TIMES[name]) for name in there}}
+    of_part = _OfPart(tables, windows)
     rows = tables["trials"].collect()
     asked, _ = asked_of([Trial(row.trial, row.serves, row.system, row.has_faults) for row in rows])
     for one in asked:
         for query, names in one.group.item.of_parts.items():
+            if only is not None and only.isdisjoint(names):
+                continue
             try:
                 found = {row.trial: row.asDict() for row in query(of_part).collect()}
             except FAILURES as error:
@@ -59,6 +65,24 @@ def measure_part(tables: Tables, windows: Mapping[str, Window], troubles: list[T
                 row = found.get(trial, {})
                 values[trial] |= {name: _finite(row.get(name)) for name in names}
     return values
+
+
+class _OfPart(Mapping[str, DataFrame]):
+    """The tables of a run, with the rows that belong to a part alone."""
+
+    def __init__(self, tables: Tables, windows: Mapping[str, Window]) -> None:
+        self._tables = tables
+        self._windows = windows
+
+    def __getitem__(self, name: str) -> DataFrame:
+        frame = self._tables[name]
+        return _within(frame, self._windows, TIMES[name]) if name in TIMES else frame
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._tables)
+
+    def __len__(self) -> int:
+        return len(self._tables)
 
 
 def _finite(value: Any) -> float | None:

@@ -17,9 +17,10 @@ from analysis.measures.aggregates import mean_ms
 from analysis.measures.distributions import delay_cdf
 from analysis.tables.build_tables import Tables
 from analysis.tables.deliveries import published
+from analysis.tables.in_making import TablesInMaking
 from analysis.tables.offered import of_packages
-from analysis.tables.parquet import TablesInMaking
 from analysis.tables.roles import has_duty
+from analysis.tables.table_files import TableFiles
 from emulator.experiment.run.directory import RunDirectory
 from emulator.telemetry import names
 
@@ -37,27 +38,32 @@ def build_series(
     `records` are the trials, for packages' kinds of workload and tables. `troubles` gets reports of what of
     these failed.
     """
-    known, _ = kinds(record.serves for record in records)
-    with TablesInMaking(run, tables, records, troubles) as making:
-        _write_with_kinds(making, known, "series", _series, "start_s")
-        _write_with_kinds(making, known, "delay_cdf", delay_cdf, "operation", "unit", "value")
-        for table, those in of_packages(records, making):
-            making.make(table, those)
+    with TablesInMaking(TableFiles(run.tables), tables, records, troubles) as making:
+        add_series(making)
     return dict(making)
+
+
+def add_series(making: TablesInMaking) -> None:
+    """Have the same tables made beside those that are there."""
+    known, _ = kinds(record.serves for record in making.records)
+    _write_with_kinds(making, known, "series", _series, "start_s")
+    _write_with_kinds(making, known, "delay_cdf", delay_cdf, "operation", "unit", "value")
+    for table, those in of_packages(making.records, making):
+        making.make(table, those)
 
 
 def _write_with_kinds(
     making: TablesInMaking,
     known: Sequence[Kind],
     name: str,
-    make: Callable[[Tables, Sequence[Kind]], DataFrame],
+    make: Callable[[Mapping[str, DataFrame], Sequence[Kind]], DataFrame],
     *keys: str,
 ) -> None:
     """Write a table that kinds of workload add rows or columns to.
 
     If it cannot be made, it is written without the parts of packages.
     """
-    there = dict(making)
+    there = making.before()
     own = [kind for kind in known if not kind.package]
 
     def without_packages(error: BaseException) -> DataFrame:
@@ -106,7 +112,7 @@ def _slots(tables: Mapping[str, DataFrame]) -> DataFrame:
     )
 
 
-def _series(tables: Tables, known: Sequence[Kind]) -> DataFrame:
+def _series(tables: Mapping[str, DataFrame], known: Sequence[Kind]) -> DataFrame:
     parts = [kind.analysis.series for kind in known if kind.analysis.series is not None]
     counted_by = [part.counted() for part in parts]
     added = [name for of_part in counted_by for name in of_part]
@@ -144,7 +150,7 @@ def _series(tables: Tables, known: Sequence[Kind]) -> DataFrame:
     )
 
 
-def _happened(tables: Tables, parts: Sequence[SeriesPart]) -> DataFrame:
+def _happened(tables: Mapping[str, DataFrame], parts: Sequence[SeriesPart]) -> DataFrame:
     """Return trial, at_s and what the series counts: a row of one kind has nulls in the columns of the
     others."""
     publications = published(tables).select(
@@ -166,7 +172,7 @@ def _happened(tables: Tables, parts: Sequence[SeriesPart]) -> DataFrame:
     return reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), every)
 
 
-def _peers_up(tables: Tables, slots: DataFrame) -> DataFrame:
+def _peers_up(tables: Mapping[str, DataFrame], slots: DataFrame) -> DataFrame:
     """Return the mean number of peers that were up: trial, slot, peers_up."""
     within = F.least(F.col("s.end_s"), F.col("i.end_s")) - F.greatest(F.col("s.start_s"), F.col("i.start_s"))
     within_slot = "s.trial = i.trial and s.start_s < i.end_s and s.end_s > i.start_s"
@@ -180,7 +186,7 @@ def _peers_up(tables: Tables, slots: DataFrame) -> DataFrame:
     )
 
 
-def _maintenance(tables: Tables) -> DataFrame:
+def _maintenance(tables: Mapping[str, DataFrame]) -> DataFrame:
     """Return the maintenance traffic of all hosts: trial, at_s, maintenance_messages?, maintenance_bytes?.
 
     It comes from the hosts' counters, which are read each metrics interval: the growth since the reading

@@ -13,6 +13,7 @@ some kinds of workload have, and packages add others (`docs/measures.md`).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from pyspark.sql import Column, DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
@@ -30,6 +31,7 @@ from analysis.tables.completions import COMPLETIONS, completions
 from analysis.tables.disruptions import disruptions, may_be_disrupted
 from analysis.tables.faults import faults
 from analysis.tables.identifiers import identifiers
+from analysis.tables.in_making import TablesInMaking, TablesOnDemand
 from analysis.tables.link_load import have_bandwidth, link_load
 from analysis.tables.observations import (
     GAUGES,
@@ -41,12 +43,12 @@ from analysis.tables.observations import (
     unmeasured,
 )
 from analysis.tables.offered import of_kinds
-from analysis.tables.parquet import TablesInMaking, write_in_order, write_nothing, write_table
 from analysis.tables.plan import read_plan
 from analysis.tables.reconciliation import Found
 from analysis.tables.regions import have_regions, regions
 from analysis.tables.roles import attackers, roles
 from analysis.tables.sessions import sessions
+from analysis.tables.table_files import PassingFiles, TableFiles
 from analysis.tables.telemetry import corrected_spans, read_noted
 from emulator.experiment.run.directory import RunDirectory
 from emulator.telemetry import names
@@ -85,11 +87,42 @@ def build_tables(
     how much telemetry there was, `troubles` reports of what packages bring and could not be used.
     """
     stages = stages or Stages(lambda standing: None, 0, READING)
+    files = TableFiles(run.tables)
+    tables = _read(spark, files, records, stages, [] if found is None else found)
+    known, refused = kinds(record.serves for record in records)
+    troubles = [] if troubles is None else troubles
+    troubles += refused
+    with TablesInMaking(files, tables, records, troubles) as making:
+        _write(spark, records, making, known)
+    return dict(making)
+
+
+def tables_on_demand(
+    spark: SparkSession,
+    folder: Path,
+    records: list[TrialRecord],
+    stages: Stages,
+    found: list[Found],
+) -> TablesOnDemand:
+    """Return the same tables, each of which is made when it is first asked for.
+
+    They are in files of the empty `folder`, which the caller removes at the end.
+    """
+    files = PassingFiles(folder)
+    tables = _read(spark, files, records, stages, found)
+    known, refused = kinds(record.serves for record in records)
+    making = TablesOnDemand(files, tables, records, refused)
+    _write(spark, records, making, known)
+    return making
+
+
+def _read(
+    spark: SparkSession, files: TableFiles, records: list[TrialRecord], stages: Stages, found: list[Found]
+) -> Tables:
+    """Return the tables of telemetry, which are written, and those of plans, which are there."""
     tables: Tables = {"trials": few(trial_frame(spark, records))}
     with stages.watching(READING, spark):
-        there = write_telemetry(spark, run, records, tables)
-    if found is not None:
-        found += there
+        found += write_telemetry(spark, files, records, tables)
     stages.begin(TABLES)
     tables["subscriptions"] = read_plan(spark, records, "subscriptions")
     tables["publications"] = read_plan(spark, records, "publications")
@@ -98,12 +131,7 @@ def build_tables(
         tables["attackers"] = attackers(spark, records)
     if any(record.spec.faults for record in records):
         tables["faults"] = faults(spark, records)
-    known, refused = kinds(record.serves for record in records)
-    troubles = [] if troubles is None else troubles
-    troubles += refused
-    with TablesInMaking(run, tables, records, troubles) as making:
-        _write(spark, records, making, known)
-    return dict(making)
+    return tables
 
 
 def _write(
@@ -111,6 +139,10 @@ def _write(
 ) -> None:
     """Write all tables after the telemetry. A table that only some workloads have is empty without them."""
     write = making.write
+    if "observations" not in making:
+        write("observations", lambda: observations(spark, records), *_OBSERVATION)
+    if "completions" not in making:
+        write("completions", lambda: completions(spark, records), *_COMPLETION)
     write("operations", lambda: _operations(making["hops"]), "at_s", "trace")
     write("counters", lambda: peers.counters(making), "peer", *_MESSAGE)
     write("links", lambda: peers.links(making), "moment", "peer", "channel", "neighbour", "kind")
@@ -158,11 +190,12 @@ def _write_interests(records: list[TrialRecord], making: TablesInMaking, known: 
 
 
 def write_telemetry(
-    spark: SparkSession, run: RunDirectory, records: list[TrialRecord], tables: Tables
+    spark: SparkSession, files: TableFiles, records: list[TrialRecord], tables: Tables
 ) -> list[Found]:
     """Write hops and points in one pass over each signal's files, and what could not be read of them.
 
-    Returns how much was found.
+    Observations and completions take another pass, and are written here only if there are none. Returns how
+    much was found.
     """
     observed = []
 
@@ -196,24 +229,18 @@ def write_telemetry(
         F.collect_set(F.when(declares, about)).alias("gauges"),
         F.count_if(is_gauge & ~measured).alias("unmeasured"),
     ).withColumns({"at_s": F.col("at_ns") / 1e9, "value": finite("value")})
-    tables |= write_in_order(run, spark, hops=hops.select(*_HOPS), points=points.select(*_POINTS))
+    tables |= files.write_in_order(spark, hops=hops.select(*_HOPS), points=points.select(*_POINTS))
     of_spans, of_points = (found.get for found in observed)
-    tables["observations"] = (
-        write_table(observations(spark, records), run, "observations", *_OBSERVATION)
-        if of_spans["observations"]
-        else write_nothing(spark.createDataFrame([], OBSERVATIONS).where("false"), run, "observations")
-    )
-    tables["completions"] = (
-        write_table(completions(spark, records), run, "completions", *_COMPLETION)
-        if of_spans["completions"]
-        else write_nothing(spark.createDataFrame([], COMPLETIONS).where("false"), run, "completions")
-    )
+    for name, columns in (("observations", OBSERVATIONS), ("completions", COMPLETIONS)):
+        if not of_spans[name]:
+            none = spark.createDataFrame([], columns).where("false")
+            tables[name] = files.write_nothing(none, name)
     declared = declared_rows(map(tuple, of_points["gauges"]))
     told = spark.createDataFrame(declared, GAUGES)
     tables["gauges"] = (
-        write_table(told, run, "gauges", "channel", "name")
+        files.write(told, "gauges", "channel", "name")
         if declared
-        else write_nothing(told.where("false"), run, "gauges")
+        else files.write_nothing(told.where("false"), "gauges")
     )
     if not (of_spans["unmeasured"] or of_points["unmeasured"]):
         tables["unmeasured"] = no_unmeasured(spark)
@@ -221,9 +248,9 @@ def write_telemetry(
     schema = "trial string, file string, offset bigint, lost_bytes bigint, reason string"
     losses = spark.createDataFrame(lost, schema)
     if lost:
-        tables["losses"] = write_table(losses, run, "losses", "file", "offset")
+        tables["losses"] = files.write(losses, "losses", "file", "offset")
     else:
-        tables["losses"] = write_nothing(losses.where("false"), run, "losses")
+        tables["losses"] = files.write_nothing(losses.where("false"), "losses")
     return [
         Found(row.trial, row.tally.file, row.tally.host, row.tally.start, row.tally.found, signal)
         for signal, tallies in zip(("traces", "metrics"), observed, strict=True)

@@ -8,7 +8,7 @@ from analysis.contract.packages import Brought, brought
 from analysis.contract.tables import Table
 from analysis.contract.trials import TrialRecord
 from analysis.contract.workload_kinds import Kind
-from analysis.tables.parquet import TablesInMaking
+from analysis.tables.in_making import TablesInMaking
 
 _LATER = ("series", "delay_cdf")
 """The names that are taken though those tables are made last."""

@@ -15,8 +15,8 @@ from emulator.experiment.run.runs import make_run
 from emulator.files.yaml_text import write_yaml
 from emulator.trials.sweep import run_sweep
 
-Analyze = Callable[[RunDirectory], Mapping[str, Any]]
-"""A function that analyses a run and returns its summary."""
+Judge = Callable[[RunDirectory], Mapping[str, Any]]
+"""A function that judges a run by its expectations and returns its summary."""
 
 
 def experiment_text(name: str, title: str, expectation: str, values: Mapping[str, Any]) -> str:
@@ -29,9 +29,9 @@ def experiment_text(name: str, title: str, expectation: str, values: Mapping[str
 class Replay:
     """Runs trials in a folder that is removed afterwards."""
 
-    def __init__(self, analyze: Analyze) -> None:
-        """`analyze` is called where an expectation is about a measure."""
-        self._analyze = analyze
+    def __init__(self, judge: Judge) -> None:
+        """`judge` is called where an expectation is about a measure."""
+        self._judge = judge
 
     def fails(self, expectation: str, values: Mapping[str, Any], is_invariant: bool) -> bool:
         """Return whether a trial with these values can be run, is valid, and does not meet the expectation.
@@ -58,7 +58,7 @@ class Replay:
             return any(each["invariant"] == expectation for each in found.get("broken", ()))
         if outcome.state != "valid":
             return False
-        expected = self._analyze(run).get("expectations", [])
+        expected = self._judge(run).get("expectations", [])
         return any(
             each["text"] == expectation and any(one["measured"] is not None for one in each["broken"])
             for each in expected

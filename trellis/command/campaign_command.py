@@ -15,7 +15,15 @@ from emulator.files.input_facts import counted
 from trellis.command.exits import INVALID, VALID, UserError, endings, err, readable, resumable
 from trellis.command.inputs import check_expectations
 from trellis.command.outcome import out, say_summary, say_verdict
-from trellis.command.steps import analyze_run, given_command, need_writable, new_screen, report_run
+from trellis.command.steps import (
+    analyze_run,
+    given_command,
+    judge_run,
+    need_writable,
+    new_screen,
+    report_outcome,
+    report_run,
+)
 
 if TYPE_CHECKING:
     from emulator.experiment.file.spec import ExperimentSpec
@@ -66,10 +74,18 @@ def campaign(
             if all(outcome.state == "failed" for outcome in outcomes):
                 say_verdict(False, [f"{o.trial}: {why}" for o in outcomes for why in o.reasons], directory)
                 raise typer.Exit(INVALID)
-            analyze_run(directory, screen)
+            is_whole = directory.tables.exists()
+            if is_whole:
+                analyze_run(directory, screen)
+            else:
+                judge_run(directory, screen)
             with readable(directory):
-                report_run(directory, screen, junit)
+                if is_whole:
+                    report_run(directory, screen)
+                report_outcome(directory, junit)
                 status = say_summary(directory)
+            if not is_whole:
+                _say_how_to_see_all(directory)
             if status != VALID and shrink:
                 _make_smaller(directory, spec, shrink, budget)
         raise typer.Exit(status)
@@ -109,8 +125,8 @@ def _make_smaller(directory: RunDirectory, spec: ExperimentSpec, most: int, budg
     every = {trial.name: trial for trial in trials(spec)}
     into = directory.path / _SMALLER
     into.mkdir(exist_ok=True)
-    with _analysis() as analyze:
-        replay = Replay(analyze)
+    with _judgement() as judge:
+        replay = Replay(judge)
         for expectation, name in _failing(read_summary(directory))[:most]:
             text, is_invariant = expectation["text"], not expectation["measure"]
             file = into / f"{name[:100]}-{re.sub('[^a-z0-9]+', '-', text.lower()).strip('-')[:60]}.yaml"
@@ -128,6 +144,16 @@ def _make_smaller(directory: RunDirectory, spec: ExperimentSpec, most: int, budg
                 title = f"{spec.title or spec.name}: {text}"
                 write_whole(file, experiment_text(f"{spec.name[:50]}-smaller", title, text, values))
             _say_smaller(text, file)
+
+
+def _say_how_to_see_all(directory: RunDirectory) -> None:
+    """Print how to get the measures of all trials, and their page."""
+    path = shlex.quote(str(directory.path))
+    out.print(
+        f"all measures of these trials, and their report: trellis analyze {path}; trellis report {path}",
+        markup=False,
+        soft_wrap=True,
+    )
 
 
 def _say_smaller(expectation: str, file: Path) -> None:
@@ -152,17 +178,17 @@ def _failing(summary: Mapping[str, Any]) -> list[tuple[Mapping[str, Any], str]]:
 
 
 @contextlib.contextmanager
-def _analysis() -> Iterator[Any]:
-    """Give a function that analyses a run, which starts Spark when it is first called."""
+def _judgement() -> Iterator[Any]:
+    """Give a function that judges a run, which starts Spark when it is first called."""
     from analysis.engine.spark_session import spark_session
-    from analysis.pipeline import analyze
+    from analysis.judging import judge
 
     with contextlib.ExitStack() as stack:
         sessions: list[Any] = []
 
-        def analysed(run: RunDirectory) -> Mapping[str, Any]:
+        def judged(run: RunDirectory) -> Mapping[str, Any]:
             if not sessions:
                 sessions.append(stack.enter_context(spark_session(optimize=False)))
-            return analyze(run, lambda standing: None, sessions[0])
+            return judge(run, lambda standing: None, sessions[0])
 
-        yield analysed
+        yield judged

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
@@ -13,6 +13,7 @@ from trellis.command.exits import UserError, err, last_resort
 
 if TYPE_CHECKING:
     from analysis.early_start import EarlySpark
+    from analysis.engine.stages import Tell
     from emulator.experiment.run.directory import RunDirectory
     from trellis.command.terminal import Screen
 
@@ -50,11 +51,32 @@ def need_writable(directory: RunDirectory) -> None:
 
 def analyze_run(directory: RunDirectory, screen: Screen, early: EarlySpark | None = None) -> None:
     """Make the tables and the summary of a run. Raises UserError if Spark fails."""
-    with screen.step("analyzing", 0) as step:
+
+    def whole(tell: Tell) -> None:
+        from analysis.pipeline import analyze
+
+        analyze(directory, tell, early.session() if early else None)
+
+    _read_telemetry(directory, screen, "analyzing", whole)
+
+
+def judge_run(directory: RunDirectory, screen: Screen) -> None:
+    """Make the summary of a run by what its experiment expects, without tables. Raises UserError if Spark
+    fails."""
+
+    def expected(tell: Tell) -> None:
+        from analysis.judging import judge
+
+        judge(directory, tell)
+
+    _read_telemetry(directory, screen, "judging", expected)
+
+
+def _read_telemetry(directory: RunDirectory, screen: Screen, word: str, read: Callable[[Tell], None]) -> None:
+    with screen.step(word, 0) as step:
         from analysis.engine.failures import SparkError, spark_in_words
         from analysis.engine.jvm import JavaError
         from analysis.engine.stages import Standing
-        from analysis.pipeline import analyze
         from emulator.trials.sweep import alone
 
         def tell(standing: Standing) -> None:
@@ -62,7 +84,7 @@ def analyze_run(directory: RunDirectory, screen: Screen, early: EarlySpark | Non
 
         try:
             with alone(directory), spark_in_words(directory):
-                analyze(directory, tell, early.session() if early else None)
+                read(tell)
         except JavaError as error:
             again = f"trellis analyze {shlex.quote(str(directory.path))}"
             raise UserError(f"{error}. The telemetry is kept; analyze it with: {again}") from None
@@ -79,13 +101,19 @@ def report_run(
     """
     with screen.step("writing the report", 0):
         from analysis.charts.results import ResultsError
-        from analysis.report.junit import write_junit
         from analysis.report.report import write_report
-        from emulator.experiment.run.summary_file import read_summary
 
         try:
             write_report(directory, events)
-            if junit is not None:
-                write_junit(read_summary(directory), junit)
         except ResultsError as error:
             raise UserError(str(error)) from None
+        report_outcome(directory, junit)
+
+
+def report_outcome(directory: RunDirectory, junit: Path | None) -> None:
+    """Write the outcome of an analysed run as JUnit XML, if a file is named. Raises OSError."""
+    if junit is not None:
+        from analysis.report.junit import write_junit
+        from emulator.experiment.run.summary_file import read_summary
+
+        write_junit(read_summary(directory), junit)

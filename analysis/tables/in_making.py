@@ -1,13 +1,11 @@
-"""Tables as Parquet files, which have the same rows in the same order whenever they are made from the same
-data."""
+"""Tables that are made of each other: a few are written at once, or each when it is first asked for."""
 
 from __future__ import annotations
 
 import contextlib
-import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from pathlib import Path
+from threading import RLock
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -16,23 +14,12 @@ from analysis.contract.packages import Brought
 from analysis.contract.tables import Make, RunTables, Table
 from analysis.contract.trials import TrialRecord
 from analysis.contract.trouble import FAILURES, NoTable, Trouble, Unfit
-from analysis.engine.literal_reader import literal_reader
-from analysis.engine.one_partition import few, gathered, is_for_little
+from analysis.engine.one_partition import few
 from analysis.tables.plan import read_plan
-from emulator.experiment.run.directory import RunDirectory
+from analysis.tables.table_files import TableFiles
 
 _TABLES_AT_ONCE = 4
 """The number of tables that are written at once: the last step of each keeps one core busy, and some wait."""
-_WRITERS = "spark.sql.maxConcurrentOutputFileWriters"
-
-
-def write_table(frame: DataFrame, run: RunDirectory, table: str, *keys: str) -> DataFrame:
-    """Write `tables/<table>/trial=<name>/part-00000.parquet`, sorted by `keys`, which make rows unique.
-
-    Returns the table as it can be read again. An earlier table is replaced.
-    """
-    by_trial = frame.coalesce(1) if is_for_little(frame.sparkSession) else frame.repartition("trial")
-    return _write(by_trial.sortWithinPartitions("trial", *keys), run, table)
 
 
 class TablesInMaking(RunTables):
@@ -44,12 +31,12 @@ class TablesInMaking(RunTables):
 
     def __init__(
         self,
-        run: RunDirectory,
+        files: TableFiles,
         there: Mapping[str, DataFrame],
         records: Sequence[TrialRecord] = (),
         troubles: list[Trouble] | None = None,
     ) -> None:
-        self._run = run
+        self._files = files
         self._records = records
         self.troubles: list[Trouble] = [] if troubles is None else troubles
         """Reports of what packages bring and could not be made."""
@@ -64,6 +51,10 @@ class TablesInMaking(RunTables):
         self._tables[name] = Future()
         self._tables[name].set_result(frame)
 
+    def _begin(self, name: str, made: Callable[[], DataFrame]) -> None:
+        """Have a table made and written."""
+        self._tables[name] = self._pool.submit(made)
+
     def write(
         self,
         name: str,
@@ -71,25 +62,26 @@ class TablesInMaking(RunTables):
         *keys: str,
         otherwise: Callable[[BaseException], DataFrame] | None = None,
     ) -> None:
-        """Have a table made and written, see `write_table`. It may ask for tables that were named before.
+        """Have a table made and written, see `TableFiles.write`.
 
-        If that fails, the table is what `otherwise` makes, which gets the error.
+        It may ask for tables that were named before. If that fails, the table is what `otherwise` makes,
+        which gets the error.
         """
 
         def made() -> DataFrame:
             try:
-                return write_table(make(), self._run, name, *keys)
+                return self._files.write(make(), name, *keys)
             except FAILURES as error:
                 if otherwise is None:
                     raise
-                return write_table(otherwise(error), self._run, name, *keys)
+                return self._files.write(otherwise(error), name, *keys)
 
-        self._tables[name] = self._pool.submit(made)
+        self._begin(name, made)
 
     def write_nothing(self, name: str, columns: str) -> None:
         """Write a table without rows, which is a folder alone."""
         empty = self.spark.createDataFrame([], columns).where("false")
-        self.put(name, write_nothing(empty, self._run, name))
+        self.put(name, self._files.write_nothing(empty, name))
 
     def make(self, brought: Brought[Table], records: Sequence[TrialRecord]) -> None:
         """Have a table made of these trials and written, as `write` does."""
@@ -105,13 +97,13 @@ class TablesInMaking(RunTables):
                 if len(records) < len(self._records):
                     those = self.of(records)["trials"].select("trial")
                     frame = frame.join(few(those), "trial", "left_semi")
-                return write_table(frame, self._run, table.name, *table.keys)
+                return self._files.write(frame, table.name, *table.keys)
             except FAILURES as error:
                 self.troubles.append(brought.trouble(error))
-                shutil.rmtree(self._run.tables / table.name, ignore_errors=True)
+                self._files.remove(table.name)
                 raise NoTable(f"{brought.what}, which it is made of, could not be made") from error
 
-        self._tables[table.name] = self._pool.submit(made)
+        self._begin(table.name, made)
 
     def united(self, parts: Sequence[tuple[Brought[Make], Sequence[TrialRecord]]], columns: str) -> DataFrame:
         """Return the rows of several parts, each of its trials; a part of a package that fails is
@@ -127,6 +119,10 @@ class TablesInMaking(RunTables):
             except FAILURES as error:
                 self.troubles.append(part.trouble(error))
         return self.spark.createDataFrame([], columns).where("false") if made is None else made
+
+    def before(self) -> Mapping[str, DataFrame]:
+        """Return the tables that were named before, without those that are named later."""
+        return _Before(self, frozenset(self))
 
     def of(self, records: Sequence[TrialRecord]) -> RunTables:
         """Return these tables as they are seen by tables that are made of some of the trials."""
@@ -172,6 +168,54 @@ class TablesInMaking(RunTables):
                     table.result()
 
 
+class TablesOnDemand(TablesInMaking):
+    """Tables each of which is made when it is first asked for, by who asks, so that few of them are made."""
+
+    def _begin(self, name: str, made: Callable[[], DataFrame]) -> None:
+        self._tables[name] = _Promise(made)
+
+
+class _Promise(Future[DataFrame]):
+    """A table that is made by the first thread that asks for it; others wait."""
+
+    def __init__(self, make: Callable[[], DataFrame]) -> None:
+        super().__init__()
+        self._make = make
+        self._lock = RLock()
+        self._begun = False
+
+    def result(self, timeout: float | None = None) -> DataFrame:
+        with self._lock:
+            if not self._begun:
+                self._begun = True
+                try:
+                    self.set_result(self._make())
+                except BaseException as error:
+                    self.set_exception(error)
+            elif not self.done():
+                raise NoTable("a table is made of itself")
+        return super().result(timeout)
+
+
+class _Before(Mapping[str, DataFrame]):
+    """The tables of a run whose names are these."""
+
+    def __init__(self, tables: Mapping[str, DataFrame], names: Collection[str]) -> None:
+        self._tables = tables
+        self._names = names
+
+    def __getitem__(self, name: str) -> DataFrame:
+        if name not in self._names:
+            raise NoTable(f'there is no table "{name}" in this run, or none yet')
+        return self._tables[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
 class _OfSome(RunTables):
     """The tables of a run, as they are seen by tables that are made of some of its trials."""
 
@@ -214,42 +258,3 @@ def fitting(frame: DataFrame, schema: str) -> DataFrame:
     if more := [name for name in frame.columns if name not in names]:
         raise Unfit(f"it gives the column {', '.join(more)}, which its schema lacks")
     return frame.select(*(F.col(field.name).cast(field.dataType).alias(field.name) for field in fields))
-
-
-def write_in_order(run: RunDirectory, spark: SparkSession, **frames: DataFrame) -> dict[str, DataFrame]:
-    """Write frames whose partitions hold one trial each: one file a partition, rows as they come."""
-    spark.conf.set(_WRITERS, "1")  # without this Spark sorts all rows by trial
-    try:
-        with ThreadPoolExecutor(_TABLES_AT_ONCE) as pool:
-            written = {name: pool.submit(_write, frame, run, name) for name, frame in frames.items()}
-            return {name: table.result() for name, table in written.items()}
-    finally:
-        spark.conf.unset(_WRITERS)
-
-
-def write_nothing(empty: DataFrame, run: RunDirectory, table: str) -> DataFrame:
-    """Write a table without rows: its folder alone."""
-    folder = run.tables / table
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    return empty
-
-
-def _write(frame: DataFrame, run: RunDirectory, table: str) -> DataFrame:
-    folder = run.tables / table
-    shutil.rmtree(folder, ignore_errors=True)
-    frame.write.partitionBy("trial").parquet(str(folder))
-    for path in sorted(folder.iterdir()):
-        if path.is_dir():
-            _rename_parts(path)
-        else:
-            path.unlink()
-    return gathered(literal_reader(frame.sparkSession).schema(frame.schema).parquet(str(folder)))
-
-
-def _rename_parts(folder: Path) -> None:
-    """Rename the files, because Spark's names are random, and remove its checksums, which repeat them."""
-    for checksum in folder.glob(".*.crc"):
-        checksum.unlink()
-    for index, part in enumerate(sorted(folder.glob("*.parquet"))):
-        part.rename(folder / f"part-{index:05}.parquet")

@@ -1,0 +1,78 @@
+"""The judgement of a campaign: whether its trials are as expected, and no more.
+
+An analysis makes all tables and measures, which takes Spark longer than hundreds of small trials take
+themselves. Here it reads the telemetry once, makes the tables of the expected measures alone, and writes none
+of them into the run. Where invariants alone are expected, Spark does not start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from analysis.contract.trials import TrialRecord
+from analysis.engine.spark_session import spark_session
+from analysis.engine.stages import MEASURING, READING, STARTING, SUMMARY, Stages, Tell
+from analysis.expectations import parts_of, windows_of
+from analysis.measures.measure_run import Measured, measure_all
+from analysis.measures.parts import measure_part
+from analysis.measures.series import add_series
+from analysis.pipeline import has_much, read_whole, trace_bytes
+from analysis.summary import summarize
+from analysis.tables.build_tables import tables_on_demand
+from analysis.tables.reconciliation import Found, reconcile
+from emulator.experiment.file.expectation import Expectation
+from emulator.experiment.file.spec import ExperimentSpec
+from emulator.experiment.run.directory import RunDirectory
+
+
+def judge(run: RunDirectory, tell: Tell, spark: SparkSession | None = None) -> dict[str, Any]:
+    """Judge all trials of a run by the experiment's expectations, and return the summary.
+
+    It has the measures alone that came with those expected. `tell`, `spark` and the errors are those of
+    `analyze`.
+    """
+    experiment, records = read_whole(run)
+    ready = [record for record in records if record.has_telemetry]
+    size = trace_bytes(ready)
+    stages = Stages(tell, size, READING if spark else STARTING)
+    found: list[Found] = []
+    measured = Measured({record.name: {} for record in ready}, {})
+    is_measured = bool(ready and experiment.expect)
+    if is_measured and spark is not None:
+        measured = _measure(experiment, ready, stages, spark, found)
+    elif is_measured:
+        stages.begin(STARTING)
+        with spark_session(optimize=has_much(size)) as own:
+            measured = _measure(experiment, ready, stages, own, found)
+    stages.begin(SUMMARY)
+    compared = {record.name: reconcile(record, found) for record in ready} if is_measured else {}
+    without_claims = experiment.model_copy(update={"claims": []})
+    return summarize(run, without_claims, records, measured, {}, compared)
+
+
+def _measure(
+    experiment: ExperimentSpec,
+    records: Sequence[TrialRecord],
+    stages: Stages,
+    spark: SparkSession,
+    found: list[Found],
+) -> Measured:
+    """Return the measures of which the experiment expects something, of trials and their parts."""
+    expected = [Expectation.parse(text) for text in experiment.expect]
+    of_trials = {each.measure for each in expected if each.part is None}
+    with TemporaryDirectory(prefix="trellis-tables-") as folder:
+        tables = tables_on_demand(spark, Path(folder), list(records), stages, found)
+        add_series(tables)
+        stages.begin(MEASURING)
+        measured = measure_all(tables, of_trials)
+        for part in parts_of(experiment):
+            of_part = {each.measure for each in expected if each.part == part}
+            windows = windows_of(part, records)
+            measured.of_parts[part.text] = measure_part(tables, windows, tables.troubles, of_part)
+    measured.troubles[:0] = tables.troubles
+    return measured
