@@ -57,11 +57,12 @@ def measure_all(tables: Tables, only: Set[str] | None = None) -> Measured:
     """
     rows = tables["trials"].collect()
     asked, troubles = asked_of([Trial(row.trial, row.serves, row.system, row.has_faults) for row in rows])
-    if only is not None:
-        asked = [one for one in asked if not only.isdisjoint(one.group.item.measures)]
     found = Measured({row.trial: {} for row in rows}, {}, troubles=troubles)
     for one in asked:
         found.about.update(one.group.item.measures)
+    if only is not None:
+        asked = [one for one in asked if not only.isdisjoint(one.group.item.measures)]
+    for one in asked:
         for trial in one.trials:
             zero = dict.fromkeys(one.group.item.zero, 0.0)
             found.values[trial] |= dict.fromkeys(one.group.item.measures) | zero
