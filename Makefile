@@ -82,7 +82,7 @@ images:
 
 lock:
 	cd requirements && uv pip compile $(LOCK) dev.in -o dev.txt
-	cd requirements && uv pip compile $(LOCK) -c dev.txt runtime.in -o runtime.txt
+	cd requirements && uv pip compile $(LOCK) -c dev.txt emulator.in runtime.in -o runtime.txt
 	cd requirements && uv pip compile $(LOCK) -c dev.txt emulator.in -o emulator.txt
 	cd requirements && uv pip compile $(LOCK) -c dev.txt build.in -o build.txt
 	cd requirements && uv pip compile $(LOCK) docs.in -o docs.txt

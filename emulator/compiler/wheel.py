@@ -1,0 +1,42 @@
+"""The steps of setuptools that make Trellis' wheel: it has the generated messages and the compiled protocols.
+
+`pyproject.toml` names them. An editable installation is left to `make environment`.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from setuptools.command.bdist_wheel import bdist_wheel
+from setuptools.command.build_py import build_py
+
+from emulator.compiler.build import missing_tools
+from emulator.compiler.finder import ROOT, WHY_INTERPRETED
+
+_MESSAGES = "trellis.v1"
+
+
+class BuildPackages(build_py):  # type: ignore[misc]
+    """Writes the messages and compiles the protocols, unless that was done, and then collects all packages."""
+
+    def run(self) -> None:
+        """Raises CalledProcessError if a part of it fails."""
+        if not self.editable_mode:
+            if not (ROOT / "trellis" / "v1" / "stamp").exists():
+                subprocess.run(["protos/generate", sys.executable], cwd=ROOT, check=True)
+            if _MESSAGES not in self.packages:
+                self.packages.append(_MESSAGES)
+            if WHY_INTERPRETED:
+                subprocess.run([sys.executable, "-m", "emulator.compiler.build"], cwd=ROOT, check=True)
+        super().run()
+
+
+class PlatformWheel(bdist_wheel):  # type: ignore[misc]
+    """Makes a wheel for this version of Python and this platform, where protocols can be compiled."""
+
+    def finalize_options(self) -> None:
+        """Read the options, after it is known whether the wheel has native code."""
+        if not WHY_INTERPRETED or missing_tools() is None:
+            self.distribution.has_ext_modules = lambda: True
+        super().finalize_options()
