@@ -3,14 +3,17 @@ PYTHON ?= python3
 BIN := $(VENV)/bin
 BUILDER ?= docker
 IMAGES ?=
-TAG ?= 0.1.0
+VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
+TAG ?= $(VERSION)
+HELM ?= helm
 REVISION = $(shell git describe --always --dirty --abbrev=12 '--exclude=*')
 CORE := $(shell find emulator \( -name '*.py' -o -name '*.[ch]' \) -not -path 'emulator/_compiled/*')
 LOCK := --python-version 3.11 --generate-hashes
 
 DOCS := .venv-docs
+RELEASE := .venv-release
 
-.PHONY: environment demo test lint bench docs reference images lock clean
+.PHONY: environment demo test lint bench docs reference images release version lock clean
 
 environment: $(VENV)/installed trellis/v1/stamp emulator/_compiled/stamp $(VENV)/archived
 
@@ -80,12 +83,38 @@ images:
 	$(BUILDER) build --file services/analysis.Dockerfile --build-arg REVISION=$(REVISION) \
 	    --tag $(IMAGES)trellis-analysis:$(TAG) .
 
+# What a release is made of, in dist/: wheel and sdist, the chart, the list of its images, what is in it, and checksums.
+release: $(RELEASE)/installed
+	rm -rf dist
+	$(RELEASE)/bin/python -m build --no-isolation --sdist --wheel --outdir dist .
+	$(HELM) package charts/trellis --destination dist
+	cp charts/trellis/images.txt dist/trellis-$(VERSION)-images.txt
+	$(RELEASE)/bin/cyclonedx-py requirements requirements/runtime.txt --pyproject pyproject.toml \
+	    --output-reproducible --output-format JSON --output-file dist/trellis-$(VERSION).cdx.json
+	cd dist && sha256sum -- * >SHA256SUMS
+
+$(RELEASE)/installed: requirements/release.txt requirements/build.txt
+	$(PYTHON) -m venv $(RELEASE)
+	$(RELEASE)/bin/pip install --quiet --disable-pip-version-check --require-hashes \
+	    -r requirements/release.txt -r requirements/build.txt
+	touch $@
+
+# `make version TO=1.2.3` writes a new version wherever it stands.
+version:
+	@test -n "$(TO)" || { echo "say which: make version TO=1.2.3" >&2; exit 2; }
+	sed -i 's/^version = .*/version = "$(TO)"/' pyproject.toml
+	sed -i 's/^\(version\|appVersion\): .*/\1: $(TO)/' charts/trellis/Chart.yaml
+	sed -i 's/\(trellis-\(emulator\|analysis\)\):[0-9][0-9.]*/\1:$(TO)/g' \
+	    charts/trellis/values.yaml charts/trellis/images.txt docs/kubernetes.md \
+	    examples/push-gossip/README.md examples/push-gossip/Dockerfile
+
 lock:
 	cd requirements && uv pip compile $(LOCK) dev.in -o dev.txt
 	cd requirements && uv pip compile $(LOCK) -c dev.txt emulator.in runtime.in -o runtime.txt
 	cd requirements && uv pip compile $(LOCK) -c dev.txt emulator.in -o emulator.txt
 	cd requirements && uv pip compile $(LOCK) -c dev.txt build.in -o build.txt
 	cd requirements && uv pip compile $(LOCK) docs.in -o docs.txt
+	cd requirements && uv pip compile $(LOCK) -c dev.txt release.in -o release.txt
 
 clean:
-	rm -rf $(VENV) $(DOCS) site trellis/v1 emulator/_compiled
+	rm -rf $(VENV) $(DOCS) $(RELEASE) dist site trellis/v1 emulator/_compiled

@@ -10,6 +10,7 @@ import sys
 import time
 import types
 import uuid
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -230,7 +231,7 @@ def test_systems_are_listed_by_a_line_each_and_shown_by_name_with_parameters_and
 
 
 def test_the_version_and_the_help_are_told(trellis):
-    assert trellis("--version").stdout.startswith("trellis 0.1.0 (protocols ")
+    assert trellis("--version").stdout.startswith(f"trellis {version('trellis')} (protocols ")
     for asked in ("-h", "--help"):
         assert "Plan, run, analyze and report an experiment." in trellis(asked).stdout
     assert "Write the outcome as JUnit XML" in " ".join(trellis("run", "-h").stdout.split())

@@ -1,6 +1,7 @@
-"""The steps of setuptools that make Trellis' wheel: it has the generated messages and the compiled protocols.
+"""The backend that builds Trellis' wheel, which has the generated messages and the compiled protocols.
 
-`pyproject.toml` names them. An editable installation is left to `make environment`.
+It is that of setuptools with two steps of its own, which `pyproject.toml` names. An editable installation is
+left to `make environment`.
 """
 
 from __future__ import annotations
@@ -8,6 +9,14 @@ from __future__ import annotations
 import subprocess
 import sys
 
+from setuptools.build_meta import build_editable as build_editable
+from setuptools.build_meta import build_sdist as build_sdist
+from setuptools.build_meta import build_wheel as build_wheel
+from setuptools.build_meta import get_requires_for_build_editable as get_requires_for_build_editable
+from setuptools.build_meta import get_requires_for_build_sdist as get_requires_for_build_sdist
+from setuptools.build_meta import get_requires_for_build_wheel as get_requires_for_build_wheel
+from setuptools.build_meta import prepare_metadata_for_build_editable as prepare_metadata_for_build_editable
+from setuptools.build_meta import prepare_metadata_for_build_wheel as prepare_metadata_for_build_wheel
 from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build_py import build_py
 
@@ -18,7 +27,7 @@ _MESSAGES = "trellis.v1"
 
 
 class BuildPackages(build_py):  # type: ignore[misc]
-    """Writes the messages and compiles the protocols, unless that was done, and then collects all packages."""
+    """Writes the messages and compiles the protocols, unless that was done, and collects all packages."""
 
     def run(self) -> None:
         """Raises CalledProcessError if a part of it fails."""

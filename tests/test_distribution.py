@@ -1,0 +1,62 @@
+"""What is handed to users: one version everywhere, and dependencies that hold what was tested."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from packaging.requirements import Requirement
+
+ROOT = Path(__file__).parent.parent
+PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())
+VERSION = PROJECT["project"]["version"]
+
+
+def locked(name: str) -> dict[str, str]:
+    """Return the versions of a list of pinned packages."""
+    text = (ROOT / "requirements" / f"{name}.txt").read_text()
+    return dict(re.findall(r"^([a-z0-9-]+)(?:\[.*\])?==(\S+)", text, re.MULTILINE))
+
+
+def asked(name: str) -> list[Requirement]:
+    """Return the lines of a list of packages that are not pinned."""
+    lines = (ROOT / "requirements" / f"{name}.in").read_text().splitlines()
+    return [Requirement(line) for line in lines if not line.startswith("-")]
+
+
+def test_the_wheel_needs_what_is_tested_and_has_bounds_around_it() -> None:
+    files = PROJECT["tool"]["setuptools"]["dynamic"]["dependencies"]["file"]
+    assert files == ["requirements/emulator.in", "requirements/runtime.in"]
+    versions = locked("runtime")
+    for requirement in [*asked("emulator"), *asked("runtime")]:
+        assert requirement.specifier.contains(versions[requirement.name]), requirement
+        assert {each.operator for each in requirement.specifier} in ({">=", "<"}, {"=="}), requirement
+
+
+def test_the_tools_that_build_it_are_those_of_the_image() -> None:
+    needed = {each.name: each for each in map(Requirement, PROJECT["build-system"]["requires"])}
+    assert needed.keys() == {each.name for each in asked("build")}
+    versions = locked("build")
+    assert all(str(each.specifier) == f"=={versions[name]}" for name, each in needed.items())
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        *("charts/trellis/values.yaml", "charts/trellis/images.txt", "docs/kubernetes.md"),
+        *("examples/push-gossip/README.md", "examples/push-gossip/Dockerfile"),
+    ],
+)
+def test_images_are_named_with_the_version(file: str) -> None:
+    text = (ROOT / file).read_text()
+    assert set(re.findall(r"trellis-(?:emulator|analysis):([0-9.]*[0-9])", text)) == {VERSION}
+
+
+def test_the_chart_has_the_version_and_the_change_log_tells_of_it() -> None:
+    chart = yaml.safe_load((ROOT / "charts/trellis/Chart.yaml").read_text())
+    assert chart["version"] == chart["appVersion"] == VERSION
+    assert f"## {VERSION}" in (ROOT / "CHANGELOG.md").read_text().splitlines()[4]
