@@ -120,6 +120,8 @@ class DrawnSeries:
     """The outline of the intervals at many points, or ""."""
     tag_at: tuple[float, float]
     shown: bool
+    of: str = ""
+    """The label in the whole chart, where `label` is one of a panel."""
 
 
 @dataclass(frozen=True, slots=True)

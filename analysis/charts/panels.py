@@ -61,9 +61,12 @@ def _panel(
     lines = [replace(chart.lines[i], label=places[i][1].label) for i in members]
     units = (chart.quantities[0].unit, chart.quantities[1].unit)
     drawn = [
-        replace(drawn_series(line, "", places[i][1].colour, places[i][1].dash, (x, y), units), shown=True)
+        replace(
+            drawn_series(line, "", places[i][1].colour, places[i][1].dash, (x, y), units),
+            shown=True, of=chart.lines[i].label,
+        )
         for i, line in zip(members, lines, strict=True)
-    ]
+    ]  # fmt: skip
     return replace(
         chart, name=name, title=title, about="", x=x, y=y, x_ticks=x.ticks(4), series=drawn,
         columns=[column for one in chart.columns if (column := _column(one, members, x)) is not None],

@@ -100,6 +100,8 @@ class Pairing:
     left_out: int
     """The trials of both that were not valid, or have no counterpart."""
     differences: list[Difference]
+    variants: tuple[str, str]
+    """The names of the variants, the one that the other is compared with first."""
 
 
 def pairings(results: Results, key: str, base: str | None = None) -> list[Pairing]:
@@ -152,7 +154,10 @@ def _pairing(
     both = {base["variant"], other["variant"]}
     left_out = sum(trial["variant"] in both for trial in results.trials) - 2 * len(seeds)
     differences = list(_differences(results, [(ours[seed], theirs[seed]) for seed in seeds]))
-    return Pairing(_label(key, base), _label(key, other), setting, len(seeds), left_out, differences)
+    return Pairing(
+        _label(key, base), _label(key, other), setting, len(seeds), left_out, differences,
+        (base["variant"], other["variant"]),
+    )  # fmt: skip
 
 
 def _by_seed(results: Results, variant: str) -> dict[int, Mapping[str, Any]]:
