@@ -10,8 +10,9 @@ for (const form of document.querySelectorAll("#filter")) {
   const some = () => chosen.some((values) => values.size);
   const fits = (place) => place.every((value, i) => value < 0 || !chosen[i].size || chosen[i].has(value));
   const words = (cell) => cell.firstChild?.textContent.replace(/\s+/g, " ").trim() ?? "";
+  /* Some figures name a line by its variant and what it is: "vitis, poisson: loss". */
   const isOut = (label, whole) => {
-    const place = places.get(label);
+    const place = places.get(label) ?? places.get(label.split(": ")[0]);
     return place !== undefined && !(whole && place.includes(-1)) && !fits(place);
   };
   const decoded = (text) => {
