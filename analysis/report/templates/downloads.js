@@ -107,14 +107,16 @@
     return [...table.rows].filter(isShown).map(cells);
   }
 
-  for (const figure of document.querySelectorAll(".chart, .event")) {
+  for (const figure of document.querySelectorAll(".chart, .event, .graph")) {
     const heading = figure.querySelector("h3") || figure.closest("section").querySelector("h2");
     const title = heading.textContent.trim();
     const svg = figure.querySelector(":scope > svg, svg.tree");
     const label = [...svg.querySelectorAll(".axis-title")].at(-1);
     const what = `the figure “${title}”`;
-    figure.append(bar(
-      button("SVG", what, () => download(`${figure.id}.svg`, "image/svg+xml", drawingOf(figure, svg, title))),
+    const svgButton = button("SVG", what, () => download(`${figure.id}.svg`, "image/svg+xml", drawingOf(figure, svg, title)));
+    if (!figure.querySelector("script")) figure.append(bar(svgButton));
+    else figure.append(bar(
+      svgButton,
       button("CSV", what, () => download(`${figure.id}.csv`, "text/csv", csv(rowsOfFigure(figure, label?.textContent)))),
     ));
   }
