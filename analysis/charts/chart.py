@@ -13,6 +13,7 @@ from itertools import pairwise
 
 from analysis.charts.axis import Axis, Tick, span
 from analysis.charts.numerals import estimate, is_share, quantity, shown, shown_unit
+from analysis.charts.time_line import DrawnMark, DrawnMoves, Mark, Moves, time_line
 
 WIDTH = 480
 _LEFT, _TOP, _PLOT, _BOTTOM = 46, 34, 232, 50
@@ -24,8 +25,6 @@ SHOWN_AT_FIRST = 6
 _TABLE_ROWS = 12
 _MOST_WHISKERS = 24
 """Whiskers at more points would cover each other."""
-_MARK_LINES, _LETTER = 3, 6.5
-"""The lines of words of marks, the first of which is above the chart, and the width of a letter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,28 +58,6 @@ class Series:
         if before.half is not None and after[0].half is not None:
             half = before.half + share * (after[0].half - before.half)
         return Point(x, before.y + share * (after[0].y - before.y), half)
-
-
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """A vertical line with a word, such as the start of a flash crowd, or a band up to `until`.
-
-    Both numbers are on the scale of the axis."""
-
-    at: float
-    text: str
-    until: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class DrawnMark:
-    """A mark, ready to draw: a line at `left`, and a band to `right` if it has a width."""
-
-    left: float
-    right: float
-    text: str
-    text_at: tuple[float, float] | None
-    """The middle of the word's foot, None if there is no room for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +97,8 @@ class DrawnSeries:
     """The outline of the intervals at many points, or ""."""
     tag_at: tuple[float, float]
     shown: bool
+    of: str = ""
+    """The label in the whole chart, where `label` is one of a panel."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +132,7 @@ class LineChart:
     moments: Sequence[Mark]
     quantities: tuple[Quantity, Quantity]
     """The quantities that the x axis and the y axis show."""
+    moves: DrawnMoves | None = None
     width: int = WIDTH
     height: int = _TOP + _PLOT + _BOTTOM
 
@@ -177,8 +157,12 @@ def line_chart(
     x_text: Callable[[float], str] | None = None,
     x_logarithmic: bool = False,
     marks: Sequence[Mark] = (),
+    moves: Moves | None = None,
 ) -> LineChart | None:
-    """Lay out a chart of lines; None if no series has a point. Points have to be in the order of x."""
+    """Lay out a chart of lines; None if no series has a point. Points have to be in the order of x.
+
+    Words of `marks`, and `moves`, stand above the plot.
+    """
     if not any(one.points for one in series):
         return None
     tags = _tags([one.label for one in series])
@@ -186,7 +170,6 @@ def line_chart(
     points = [p for one in series for p in one.points]
     edges = [shown(edge, y.unit) for p in points for edge in interval(p)]
     low, high = span(edges, from_zero, 100.0 if is_share(y.unit) else None)
-    y_axis = Axis(y.label, low, high, _TOP + _PLOT, _TOP)
     xs = sorted({shown(p.x, x.unit) for p in points})
     few = len(xs) <= _MOST_WHISKERS and not any(one.curve for one in series)
     margin = (xs[-1] - xs[0]) * 0.04 if few else 0.0
@@ -196,6 +179,9 @@ def line_chart(
     if x_logarithmic:
         x_low, x_high = xs[0] / _LOG_MARGIN, xs[-1] * _LOG_MARGIN
     x_axis = Axis(x.label, x_low, x_high, _LEFT, right, x_logarithmic)
+    above = time_line(marks, moves, x_axis)
+    top = _TOP + above.height
+    y_axis = Axis(y.label, low, high, top + _PLOT, top)
     drawn = [
         drawn_series(one, tag, style, (style + style // 8) % 8, (x_axis, y_axis), (x.unit, y.unit))
         for style, (one, tag) in enumerate(zip(series, tags, strict=True))
@@ -204,32 +190,12 @@ def line_chart(
     return LineChart(
         name, title, about, x_axis, y_axis,
         _x_ticks(x_axis, xs if few else []),
-        _spread(drawn),
+        _spread(drawn, top),
         [_column(at, series, x_axis, x, y, write_x) for at in _positions(series)],
-        drawn_marks(marks, x_axis),
-        list(series), list(marks), (x, y),
+        above.marks,
+        list(series), list(marks), (x, y), above.moves,
+        height=top + _PLOT + _BOTTOM,
     )  # fmt: skip
-
-
-def drawn_marks(marks: Sequence[Mark], axis: Axis) -> list[DrawnMark]:
-    """Place the marks that are on the axis. A word that would cover the one before it stands a line lower;
-    if all lines are full, only the pointer tells it."""
-    found: list[DrawnMark] = []
-    ends = [0.0] * _MARK_LINES
-    for mark in sorted(marks, key=lambda mark: mark.at):
-        until = mark.at if mark.until is None else mark.until
-        if until < axis.low or mark.at > axis.high:
-            continue
-        left, right = (axis.place(axis.clip(at)) for at in (mark.at, until))
-        half = _LETTER * len(mark.text) / 2
-        middle = min(max((left + right) / 2, axis.start + half), axis.end - half)
-        free = [line for line in range(_MARK_LINES) if ends[line] <= middle - half]
-        text_at = None
-        if free:
-            ends[free[0]] = middle + half + _LETTER
-            text_at = middle, float(_TOP - 6 + free[0] * 16)
-        found.append(DrawnMark(left, right, mark.text, text_at))
-    return found
 
 
 def interval(point: Point) -> tuple[float, float]:
@@ -281,16 +247,16 @@ def drawn_series(
     return DrawnSeries(one.label, tag, style, dash, path, markers, whiskers, band, end, shown_at_first)
 
 
-def _spread(series: list[DrawnSeries]) -> list[DrawnSeries]:
+def _spread(series: list[DrawnSeries], top_of_plot: float) -> list[DrawnSeries]:
     """Move the tags at the ends of the shown lines apart so that none covers another."""
     ordered = sorted((one for one in series if one.shown), key=lambda one: one.tag_at[1])
     places: dict[int, tuple[float, float]] = {}
-    floor = float(_TOP)
+    floor = top_of_plot
     for one in ordered:
         floor = max(one.tag_at[1], floor)
         places[one.style] = (one.tag_at[0], floor)
         floor += _LABEL_STEP
-    ceiling = float(_TOP + _PLOT + 4)
+    ceiling = top_of_plot + _PLOT + 4
     for one in reversed(ordered):
         left, top = places[one.style]
         places[one.style] = (left, min(top, ceiling))

@@ -38,6 +38,8 @@ class HeatMap:
     unit: str
     row_key: str
     column_key: str
+    dotted: tuple[str, str]
+    """The keys of rows and of columns, as the experiment writes them."""
     columns: list[str]
     grids: list[Grid]
     low: str
@@ -50,11 +52,12 @@ Values = Mapping[tuple[str, str, str], float]
 
 
 def heat_map(
-    name: str, title: str, about: str, unit: str, keys: tuple[str, str], values: Values
-) -> HeatMap | None:
+    name: str, title: str, about: str, unit: str, keys: tuple[str, str], values: Values,
+    dotted: tuple[str, str] = ("", ""),
+) -> HeatMap | None:  # fmt: skip
     """Lay out a heat map of values in the order in which they are given; None if there are none.
 
-    `keys` says in words what is varied by row and by column.
+    `keys` says in words what is varied by row and by column, `dotted` in the words of the experiment.
     """
     if not values:
         return None
@@ -65,7 +68,7 @@ def heat_map(
         return [_cell(values.get((grid, row, column)), low, high, unit) for column in columns]
 
     return HeatMap(
-        name, title, about, unit, *keys, columns,
+        name, title, about, unit, *keys, dotted, columns,
         [Grid(grid, [(row, cells(grid, row)) for row in rows]) for grid in grids],
         number(shown(low, unit)), number(shown(high, unit)),
     )  # fmt: skip

@@ -8,7 +8,9 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from analysis.charts.axis import Axis
-from analysis.charts.chart import Column, LineChart, drawn_marks, drawn_series
+from analysis.charts.chart import Column, LineChart, drawn_series
+from analysis.charts.numerals import number
+from analysis.charts.time_line import Mark, drawn_marks
 
 _WIDTH: Final = 270
 _LEFT, _RIGHT, _TOP, _PLOT, _BOTTOM = 44, 10, 24, 140, 46
@@ -49,6 +51,8 @@ def panels(chart: LineChart, places: Sequence[tuple[str, Style]]) -> Panels:
     about = chart.about
     if len(chart.x.label) > _LABEL:
         about = f"{about} The horizontal axis has the {chart.x.label}."
+    if chart.moments:
+        about = f"{about} Marked are: {', '.join(_told(mark) for mark in chart.moments)}."
     return Panels(chart.name, chart.title, about, charts, list(dict.fromkeys(style for _, style in places)))
 
 
@@ -61,15 +65,24 @@ def _panel(
     lines = [replace(chart.lines[i], label=places[i][1].label) for i in members]
     units = (chart.quantities[0].unit, chart.quantities[1].unit)
     drawn = [
-        replace(drawn_series(line, "", places[i][1].colour, places[i][1].dash, (x, y), units), shown=True)
+        replace(
+            drawn_series(line, "", places[i][1].colour, places[i][1].dash, (x, y), units),
+            shown=True, of=chart.lines[i].label,
+        )
         for i, line in zip(members, lines, strict=True)
-    ]
+    ]  # fmt: skip
     return replace(
         chart, name=name, title=title, about="", x=x, y=y, x_ticks=x.ticks(4), series=drawn,
         columns=[column for one in chart.columns if (column := _column(one, members, x)) is not None],
         marks=[replace(mark, text_at=None) for mark in drawn_marks(chart.moments, x)],
-        lines=lines, width=_WIDTH, height=_TOP + _PLOT + _BOTTOM,
+        lines=lines, moves=None, width=_WIDTH, height=_TOP + _PLOT + _BOTTOM,
     )  # fmt: skip
+
+
+def _told(mark: Mark) -> str:
+    """Return a mark with its times, as a panel has no room for its word."""
+    until = "" if mark.until is None else f" to {number(mark.until)}"
+    return f"{mark.text} ({number(mark.at)}{until} s)"
 
 
 def _column(column: Column, members: Sequence[int], x: Axis) -> Column | None:

@@ -14,6 +14,7 @@ from analysis.charts.bars import BarChart
 from analysis.charts.chart import LineChart, interval
 from analysis.charts.delivery_tree import Drawing
 from analysis.charts.numerals import shown
+from analysis.charts.overlay_graph import OverlayGraph
 
 Cell = float | int | str
 
@@ -26,14 +27,20 @@ class Values:
     rows: Sequence[Sequence[Cell]]
 
 
-def values_of(chart: LineChart | BarChart | Drawing) -> Values:
+def values_of(chart: LineChart | BarChart | Drawing | OverlayGraph) -> Values:
     """Return the values of a chart.
 
     A chart of lines has a row for each point: number and name of the series, x, y, low, high. A chart of
     bars has one for each segment: number and name of the bar and of the part, value, low, high. A delivery
     tree has one for each peer: the peer that sent to it, what it is, its hops from the publisher and the time
-    (ms) from the sender's copy. `low` and `high` are left out where nothing has an interval.
+    (ms) from the sender's copy. The graph of an overlay has one for each link that is drawn. `low` and `high`
+    are left out where nothing has an interval.
     """
+    if isinstance(chart, OverlayGraph):
+        return Values(
+            ("kind", "peer", "neighbour"),
+            [(each.label, *pair) for each in chart.links for pair in each.pairs],
+        )
     if isinstance(chart, Drawing):
         return _of_tree(chart)
     return _of_lines(chart) if isinstance(chart, LineChart) else _of_bars(chart)

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from analysis.charts.bars import BarChart
 from analysis.charts.chart import LineChart
 from analysis.charts.delivery_tree import Drawing
+from analysis.charts.overlay_graph import OverlayGraph
 from analysis.charts.results import Results
 
 Chart = LineChart | BarChart
@@ -50,7 +51,7 @@ class Rows:
     rows: Sequence[Sequence[str]]
 
 
-Block = Text | Rows | LineChart | BarChart | Drawing
+Block = Text | Rows | LineChart | BarChart | Drawing | OverlayGraph
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from analysis.charts.bars import BarChart
 from analysis.charts.chart import LineChart
 from analysis.charts.delivery_tree import Drawing
+from analysis.charts.overlay_graph import OverlayGraph
 from analysis.report.shown import Shown
 
 
@@ -19,7 +20,7 @@ class NamedFigure:
     """The anchor in the report's page, which names its files."""
     title: str
     about: str
-    chart: LineChart | BarChart | Drawing
+    chart: LineChart | BarChart | Drawing | OverlayGraph
 
 
 def figures_of(shown: Shown) -> dict[str, NamedFigure]:
@@ -31,7 +32,7 @@ def figures_of(shown: Shown) -> dict[str, NamedFigure]:
     found = {chart.name: _named(chart) for chart in charts}
     for section in shown.sections:
         for block in (block for _, blocks in section.blocks for block in blocks):
-            if isinstance(block, LineChart | BarChart):
+            if isinstance(block, LineChart | BarChart | OverlayGraph):
                 found[block.name] = _named(block)
             elif isinstance(block, Drawing) and block.is_measured:
                 name = free_name(section.name, found)
@@ -47,7 +48,7 @@ def free_name(name: str, taken: Container[str]) -> str:
     return free
 
 
-def _named(chart: LineChart | BarChart) -> NamedFigure:
+def _named(chart: LineChart | BarChart | OverlayGraph) -> NamedFigure:
     return NamedFigure(chart.name, chart.title, chart.about, chart)
 
 

@@ -9,8 +9,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from analysis.charts.axis import Tick
-from analysis.charts.chart import LineChart, Mark, Series, interval
+from analysis.charts.chart import LineChart, Series, interval
 from analysis.charts.numerals import shown
+from analysis.charts.time_line import Mark
 from analysis.export.style import (
     SOFT,
     colour,

@@ -15,6 +15,7 @@ from analysis.charts.bars import BarChart
 from analysis.charts.chart import LineChart
 from analysis.charts.delivery_tree import Drawing
 from analysis.charts.numerals import shown_unit
+from analysis.charts.overlay_graph import OverlayGraph
 from analysis.charts.results import Results, ResultsError
 from analysis.charts.values import values_of
 from analysis.export.csv_text import csv_text, plain
@@ -108,9 +109,9 @@ def _about(results: Results, item: NamedFigure | Table, width: float) -> dict[st
     return told
 
 
-def _axes(chart: LineChart | BarChart | Drawing) -> dict[str, Any]:
+def _axes(chart: LineChart | BarChart | Drawing | OverlayGraph) -> dict[str, Any]:
     """Return what the columns of a figure's CSV are, and the whole names of its series."""
-    if isinstance(chart, Drawing):
+    if isinstance(chart, Drawing | OverlayGraph):
         return {}
     if isinstance(chart, LineChart):
         x, y = chart.quantities
@@ -140,7 +141,7 @@ def _figure_files(
     yield "csv", csv_text(values.columns, rows)
     yield "svg", drawn_file(chart, "svg", width)
     yield "pdf", drawn_file(chart, "pdf", width)
-    if not isinstance(chart, Drawing):
+    if not isinstance(chart, Drawing | OverlayGraph):
         yield "tex", pgfplots(chart, f"{_stem(figure.id)}.csv", width, _said(told))
 
 

@@ -100,6 +100,8 @@ class Pairing:
     left_out: int
     """The trials of both that were not valid, or have no counterpart."""
     differences: list[Difference]
+    variants: tuple[str, str]
+    """The names of the variants, the one that the other is compared with first."""
 
 
 def pairings(results: Results, key: str, base: str | None = None) -> list[Pairing]:
@@ -127,11 +129,14 @@ def pairings(results: Results, key: str, base: str | None = None) -> list[Pairin
 
 def _pairings(results: Results, key: str, first: str, others: Sequence[str]) -> list[Pairing]:
     found = []
+    trials: dict[str, list[Mapping[str, Any]]] = {}
+    for trial in results.trials:
+        trials.setdefault(trial["variant"], []).append(trial)
     for variant in results.variants:
         if _label(key, variant) == first:
             setting = [variant["values"].get(k) for k in others]
             found += [
-                _pairing(results, variant, rival, key, others)
+                _pairing(results, trials, variant, rival, key, others)
                 for rival in results.variants
                 if _label(key, rival) != first and [rival["values"].get(k) for k in others] == setting
             ]
@@ -144,24 +149,28 @@ def _label(key: str, variant: Mapping[str, Any]) -> str:
 
 
 def _pairing(
-    results: Results, base: Mapping[str, Any], other: Mapping[str, Any], key: str, others: Sequence[str]
+    results: Results,
+    trials: Mapping[str, Sequence[Mapping[str, Any]]],
+    base: Mapping[str, Any],
+    other: Mapping[str, Any],
+    key: str,
+    others: Sequence[str],
 ) -> Pairing:
-    ours, theirs = (_by_seed(results, variant["variant"]) for variant in (base, other))
+    of_base, of_other = (trials.get(variant["variant"], ()) for variant in (base, other))
+    ours, theirs = _by_seed(of_base), _by_seed(of_other)
     seeds = sorted(ours.keys() & theirs.keys())
     setting = ", ".join(value_label(k, base["values"].get(k)) for k in others)
-    both = {base["variant"], other["variant"]}
-    left_out = sum(trial["variant"] in both for trial in results.trials) - 2 * len(seeds)
+    left_out = len(of_base) + len(of_other) - 2 * len(seeds)
     differences = list(_differences(results, [(ours[seed], theirs[seed]) for seed in seeds]))
-    return Pairing(_label(key, base), _label(key, other), setting, len(seeds), left_out, differences)
+    return Pairing(
+        _label(key, base), _label(key, other), setting, len(seeds), left_out, differences,
+        (base["variant"], other["variant"]),
+    )  # fmt: skip
 
 
-def _by_seed(results: Results, variant: str) -> dict[int, Mapping[str, Any]]:
-    """Return the measures of a variant's valid trials, by seed."""
-    return {
-        int(trial["seed"]): trial["measures"]
-        for trial in results.trials
-        if trial["variant"] == variant and trial["valid"] and trial["measures"]
-    }
+def _by_seed(trials: Sequence[Mapping[str, Any]]) -> dict[int, Mapping[str, Any]]:
+    """Return the measures of those trials of a variant that are valid, by seed."""
+    return {int(trial["seed"]): trial["measures"] for trial in trials if trial["valid"] and trial["measures"]}
 
 
 def _differences(

@@ -117,7 +117,8 @@ def _heat_map(results: Results, chart: Chart, measure: str, keys: Sequence[str])
             values[values_label(of, rest), _plain(row, of), _plain(column, of)] = found["mean"]
     about = f"{chart.about} Cells are means over the seeds."
     unit = results.measures[measure]["unit"]
-    return heat_map(chart.name, chart.title, about, unit, (key_label(row), key_label(column)), values)
+    names = (key_label(row), key_label(column))
+    return heat_map(chart.name, chart.title, about, unit, names, values, (row, column))
 
 
 def _plain(key: str, values: Mapping[str, Any]) -> str:

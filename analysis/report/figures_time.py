@@ -6,8 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from analysis.charts.chart import Mark, Quantity, Series, line_chart
-from analysis.charts.results import Results
+import pyarrow.compute as pc
+
+from analysis.charts.chart import Quantity, Series, line_chart
+from analysis.charts.results import Results, varied_keys
+from analysis.charts.time_line import Mark, Moves
 from analysis.contract.figures import Chart, Figure
 from analysis.report.figures_shown import drawn
 from analysis.report.over_seeds import mean_points, seeds, told
@@ -38,8 +41,11 @@ def curve(of: Curve) -> Figure:
         ]
         time, marks, about = Quantity("trial time", "s"), moments(results), told(of.about, results)
         return drawn(
-            line_chart(of.name, of.title, about, time, of.y, lines, from_zero=of.from_zero, marks=marks)
-        )
+            line_chart(
+                of.name, of.title, about, time, of.y, lines,
+                from_zero=of.from_zero, marks=marks, moves=moves(results),
+            )
+        )  # fmt: skip
 
     return Figure(draw, "time")
 
@@ -74,6 +80,20 @@ def moments(results: Results) -> list[Mark]:
     for attackers in _given(results, "attackers"):
         _add(moments, "attackers", {"at": 0} | attackers)
     return list(moments.values())
+
+
+def moves(results: Results) -> Moves | None:
+    """Return when peers joined and left; None if that is not told, or is not the same in all variants."""
+    varied = [key.split(".")[0] for key in varied_keys(results.variants)]
+    trials = next((trials for _, trials in seeds(results)), [])
+    if not results.has("sessions") or not trials or {"churn", "peers", "phases"} & set(varied):
+        return None
+    columns = ["start_s", "end_s", "ended"]
+    tables = [table for trial in trials if (table := results.table("sessions", trial, columns)) is not None]
+    joins = [at for table in tables for at in table["start_s"].drop_null().to_pylist()]
+    left = [table.filter(pc.field("ended") != "trial end") for table in tables]
+    leaves = [at for table in left for at in table["end_s"].drop_null().to_pylist()]
+    return Moves(joins, leaves, len(trials))
 
 
 def _given(results: Results, key: str) -> list[Any]:

@@ -37,6 +37,7 @@ class MeasureGroup:
 class Extremes:
     """A measure of many variants: its lowest, median and highest mean, each with a variant that has it."""
 
+    name: str
     title: str
     unit: str
     of: list[tuple[str, str]]
@@ -121,4 +122,4 @@ def _extremes(results: Results, name: str, means: Sequence[tuple[float, str]]) -
         (estimate(mean, None, about["unit"]), results.labels[variant])
         for mean, variant in (min(means), median_low(means), max(means))
     ]
-    return Extremes(about["title"], shown_unit(about["unit"]), of)
+    return Extremes(name, about["title"], shown_unit(about["unit"]), of)

@@ -42,7 +42,19 @@ class Outcome:
     """The pairs of variants with what is told of them."""
     more: int
     """The number of pairs that are left out."""
-    sentences: list[str] = field(default_factory=list)
+    ranges: dict[str, str] = field(default_factory=dict)
+    """Sentences about the first measures over all variants, by the measure's name."""
+    comparisons: list[str] = field(default_factory=list)
+    """Sentences about the values that are compared with the first, in all settings."""
+    conditions: list[str] = field(default_factory=list)
+    """Sentences about claims and expectations."""
+    every: Sequence[tuple[Pairing, list[Difference]]] = ()
+    """All pairs, those that are left out too."""
+
+    @property
+    def sentences(self) -> list[str]:
+        """All sentences in their order."""
+        return [*self.ranges.values(), *self.comparisons, *self.conditions]
 
 
 def outcome(results: Results, groups: Iterable[Lines], main: Sequence[str] = ()) -> Outcome:
@@ -57,17 +69,19 @@ def outcome(results: Results, groups: Iterable[Lines], main: Sequence[str] = ())
     varied = varied_keys(results.variants)
     if not varied:
         figures = [(title, unit, cells[0]) for _, title, unit, cells in rows[:_MEASURES] if cells]
-        return Outcome("", figures, [], 0, _of_conditions(results))
+        return Outcome("", figures, [], 0, conditions=_of_conditions(results))
     key = "system.name" if "system.name" in varied else varied[0]
     order = [row[0] for row in rows]
     found = [(pair, _told(pair, order)) for pair in pairings(results, key) if pair.seeds]
-    sentences = [*_ranges(results, order), *_comparisons(found), *_of_conditions(results)]
-    return Outcome(key, [], found[:_PAIRS], max(len(found) - _PAIRS, 0), sentences)
+    return Outcome(
+        key, [], found[:_PAIRS], max(len(found) - _PAIRS, 0),
+        _ranges(results, order), _comparisons(found), _of_conditions(results), found,
+    )  # fmt: skip
 
 
-def _ranges(results: Results, order: Sequence[str]) -> list[str]:
+def _ranges(results: Results, order: Sequence[str]) -> dict[str, str]:
     """Return sentences about the first measures: their extremes, or the value that all variants have."""
-    sentences = []
+    sentences = {}
     for name in order[:_SENTENCES]:
         about = results.measures[name]
         means = [
@@ -80,9 +94,9 @@ def _ranges(results: Results, order: Sequence[str]) -> list[str]:
         (low, lowest), (high, highest) = min(means), max(means)
         title = f"{about['title'][:1].upper()}{about['title'][1:]}"
         if low == high:
-            sentences.append(f"{title} is {quantity(low, about['unit'])} in every variant.")
+            sentences[name] = f"{title} is {quantity(low, about['unit'])} in every variant."
         else:
-            sentences.append(
+            sentences[name] = (
                 f"{title} is between {quantity(low, about['unit'])} ({lowest}) and "
                 f"{quantity(high, about['unit'])} ({highest})."
             )

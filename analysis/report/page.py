@@ -19,6 +19,7 @@ from analysis.charts.values import values_of
 
 _TEMPLATES = Path(__file__).parent / "templates"
 
+_SCRIPTS = ("page.js", "downloads.js", "filter.js")
 _KINDS = {LineChart: "lines", BarChart: "bars", Panels: "panels", HeatMap: "heat map"}
 
 MARKERS = (
@@ -50,7 +51,7 @@ def _environment() -> Environment:
     )
     environment.globals.update(
         style=Markup((_TEMPLATES / "style.css").read_text()),
-        script=Markup("\n".join((_TEMPLATES / name).read_text() for name in ("page.js", "downloads.js"))),
+        script=Markup("\n".join((_TEMPLATES / name).read_text() for name in _SCRIPTS)),
         markers=MARKERS,
         kind=lambda chart: _KINDS[type(chart)],
     )
@@ -62,6 +63,7 @@ def _environment() -> Environment:
         rows=_rows,
         value=_value,
         shown_unit=numerals.shown_unit,
+        variant_of=lambda trial: trial.rpartition("-")[0],
     )
     return environment
 
@@ -85,7 +87,9 @@ def _rows(chart: BarChart | Drawing) -> dict[str, Any]:
 
 def _points(chart: Any) -> dict[str, Any]:
     """Return what the script needs to show the values under the pointer, and to make a CSV of them."""
+    of = [one.of for one in chart.series]
     return {
         "labels": [one.label for one in chart.series],
+        **({"of": of} if all(of) else {}),
         "columns": [[c.at, c.text, c.values, c.x, c.numbers] for c in chart.columns],
     }

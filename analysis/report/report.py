@@ -17,6 +17,7 @@ from analysis.report.outcome import leading, outcome
 from analysis.report.page import render
 from analysis.report.setting import facts, time_scale
 from analysis.report.shown import Shown
+from analysis.report.variant_filter import variant_filter
 from emulator.experiment.plan.check_plans import lines_of
 from emulator.experiment.plan.inputs_file import read_inputs
 from emulator.experiment.run.directory import RunDirectory, write_whole
@@ -95,6 +96,8 @@ def _page(results: Results) -> str:
     figures = {part: shown_by_what_is_varied(results, charts) for part, charts in shown.charts.items()}
     by_id = {chart.name: chart for charts in figures.values() for chart in charts}
     head = leading(figures)
+    measures = measures_shown(results, groups)
+    told = [line.name for _, lines in measures.extremes for line in lines]
     return render(
         "report.html",
         results=results,
@@ -112,7 +115,8 @@ def _page(results: Results) -> str:
         whose=whose(results.trials),
         outcome=came_out,
         run_path=shlex.quote(str(run.path)),
-        measures=measures_shown(results, groups),
+        measures=measures,
+        filter=variant_filter(results, list(came_out.ranges), came_out.every, told),
         unmeasured=unmeasured(results),
         troubles=[*results.summary.get("troubles", []), *(trouble.text for trouble in shown.troubles)],
         head=[by_id[name] for name in head],

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from analysis.charts.bars import BarChart
 from analysis.charts.chart import LineChart
 from analysis.charts.delivery_tree import Drawing
+from analysis.charts.overlay_graph import OverlayGraph
 from analysis.charts.results import Results
 from analysis.contract.figures import Block, Chart, Figure, Part, Rows, Section, SettingLine, Text
 from analysis.contract.packages import Brought, brought
@@ -27,7 +28,11 @@ T = TypeVar("T", Figure, Section)
 _CHARTS = (LineChart, BarChart)
 _ANCHOR = "[A-Za-z][A-Za-z0-9_-]*"
 """The names that charts may have, which are anchors in the page."""
-_BLOCKS = {Text: "text", Rows: "rows", LineChart: "charts", BarChart: "charts", Drawing: "drawing"}
+_NAMED = (*_CHARTS, OverlayGraph)
+_BLOCKS = {
+    Text: "text", Rows: "rows", LineChart: "charts", BarChart: "charts", Drawing: "drawing",
+    OverlayGraph: "graphs",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +43,8 @@ class DrawnSection:
     title: str
     short: str
     blocks: list[tuple[str, list[Any]]]
-    """The blocks that a template draws: "text", "rows", "charts" or "drawing", and those that follow each
-    other."""
+    """The blocks that a template draws: "text", "rows", "charts", "drawing" or "graphs", and those that
+    follow each other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +90,7 @@ class Shown:
             try:
                 blocks = [block for block in section.item.write(results) if block is not None]
                 drawn = _arranged(blocks)
-                names = self._free_names(section, [each for each in blocks if isinstance(each, _CHARTS)])
+                names = self._free_names(section, [each for each in blocks if isinstance(each, _NAMED)])
                 name = f"section-{section.name}" if section.name else section.item.name
                 if section.package and any(name == other.name for other in self.sections):
                     raise Unfit(f'another section has the name "{section.name}". Rename its entry point')
@@ -97,7 +102,7 @@ class Shown:
                 title = section.item.title
                 self.sections.append(DrawnSection(name, title, section.item.short or title, drawn))
 
-    def _free_names(self, brought: Brought[T], charts: Sequence[Chart]) -> set[str]:
+    def _free_names(self, brought: Brought[T], charts: Sequence[Chart | OverlayGraph]) -> set[str]:
         """Return the names of charts. Raises Unfit if a package's has one that another chart has."""
         names: set[str] = set()
         for chart in charts:

@@ -1,5 +1,5 @@
-"""This module shows the overlay at the end of the measure phase: how many neighbours peers have, and how
-clustered they are beside a random graph of the same size."""
+"""This module shows the overlay at the end of the measure phase: how many neighbours peers have, how
+clustered they are beside a random graph of the same size, and a drawing."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from analysis.charts.results import Results
 from analysis.contract.figures import Block, Chart, Figure, Rows, Section, Text
 from analysis.report.figures_shown import drawn
 from analysis.report.over_seeds import mean_points, mean_text, seeds, told
+from analysis.report.overlay_drawings import overlay_drawings
 
 _MOST_PEERS: Final = 500
 """The most peers whose neighbours are looked at for the clustering: of more, each n-th is one."""
@@ -81,6 +82,7 @@ def _write(results: Results) -> Iterator[Block]:
     if rows:
         yield Text(told(_ABOUT, results, "Numbers"))
         yield Rows(("Overlay", "Peers with links", "Neighbours", "Clustering", "Of a random graph"), rows)
+        yield from overlay_drawings(results)
 
 
 def _graph(links: pa.Table | None) -> Neighbours:

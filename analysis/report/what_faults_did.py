@@ -9,7 +9,7 @@ from analysis.charts.chart import Point, Quantity, Series, line_chart
 from analysis.charts.results import Results
 from analysis.contract.figures import Chart, Figure
 from analysis.report.figures_shown import drawn
-from analysis.report.figures_time import moments
+from analysis.report.figures_time import moments, moves
 from analysis.report.over_seeds import mean_points, seeds, told
 
 Interval = tuple[float, float]
@@ -33,9 +33,10 @@ def _draw(results: Results) -> list[Chart]:
     time = Quantity("trial time", "s")
     return drawn(
         line_chart(
-            "time-disruptions", title, told(_ABOUT, results), time, rate, lines, marks=moments(results)
+            "time-disruptions", title, told(_ABOUT, results), time, rate, lines,
+            marks=moments(results), moves=moves(results),
         )
-    )
+    )  # fmt: skip
 
 
 def _rates(results: Results, trial: str) -> dict[str, dict[Interval, float]]:

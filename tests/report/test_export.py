@@ -14,8 +14,9 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from analysis.charts.bars import Row, bar_chart
-from analysis.charts.chart import Mark, Point, Quantity, Series, line_chart
+from analysis.charts.chart import Point, Quantity, Series, line_chart
 from analysis.charts.results import Results, ResultsError
+from analysis.charts.time_line import Mark
 from analysis.export.draw import draw, drawn_file
 from analysis.export.figures import figures_of
 from analysis.export.latex import booktabs, escaped

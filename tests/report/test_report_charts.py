@@ -178,33 +178,6 @@ def test_spread_time_and_cost_are_drawn_for_every_variant(make_run: MakeRun) -> 
     assert len(cost.rows) == 6
 
 
-def test_faults_are_bands_over_time_whose_words_do_not_cover_each_other(make_run: MakeRun) -> None:
-    results = Results.read(make_run())
-    plain = Shown.by(results).charts["time"][0]
-    assert isinstance(plain, LineChart)
-    low, high = (float(plain.columns[end].text.removesuffix("\N{NO-BREAK SPACE}s")) for end in (0, -1))
-    each = (high - low) / 20
-    results.experiment.pop("churn", None)
-    results.experiment["faults"] = [
-        {"name": f"split-number-{place}", "at": f"{low + place * each} s", "for": f"{each} s"}
-        for place in range(1, 6)
-    ] + [{"name": "beyond", "at": f"{high + 10} s"}]
-    results.variants[0]["values"]["faults"] = [{"name": "crashed", "at": f"{low + 15 * each} s"}]
-    chart = Shown.by(results).charts["time"][0]
-    assert isinstance(chart, LineChart)
-    marks = chart.marks
-    assert [mark.text for mark in marks] == [*(f"split-number-{n}" for n in range(1, 6)), "crashed"]
-    assert [mark.right > mark.left for mark in marks] == [True] * 5 + [False]
-    assert marks[0].right == pytest.approx(marks[1].left)
-    placed = [(mark.text_at, len(mark.text)) for mark in marks if mark.text_at is not None]
-    assert 1 < len(placed) < len(marks) + 1
-    lines = {top for (_, top), _ in placed}
-    assert len(lines) > 1
-    for line in lines:
-        spans = [(x - 3.25 * letters, x + 3.25 * letters) for (x, top), letters in placed if top == line]
-        assert all(before[1] <= after[0] for before, after in pairwise(spans))
-
-
 def test_rates_of_hit_messages_are_means_over_the_seeds_and_zero_where_none_was_hit() -> None:
     points = _over_seeds([{(10.0, 15.0): 4.0, (20.0, 25.0): 2.0}, {(10.0, 15.0): 2.0}])
     assert [(point.x, point.y) for point in points] == [

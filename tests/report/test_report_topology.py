@@ -22,8 +22,9 @@ def with_links(run: RunDirectory, links: list[tuple[int, int]]) -> Results:
     for folder in list((run.tables / "series").iterdir()):
         target = run.tables / "links" / folder.name
         target.mkdir(parents=True)
-        rows = [{"moment": "end", "peer": peer, "neighbour": other} for peer, other in links]
-        rows.append({"moment": "start", "peer": 9, "neighbour": 8})
+        each = {"channel": "", "kind": "view"}
+        rows = [{"moment": "end", "peer": peer, "neighbour": other, **each} for peer, other in links]
+        rows.append({"moment": "start", "peer": 9, "neighbour": 8, **each})
         pq.write_table(pa.Table.from_pylist(rows), target / "part-00000.parquet")
     return Results.read(run)
 
@@ -45,7 +46,7 @@ def test_neighbours_count_once_and_those_at_the_start_and_oneself_do_not(
 def test_the_table_has_the_clustering_beside_that_of_a_random_graph(
     make_run: Callable[..., RunDirectory],
 ) -> None:
-    _, table = TOPOLOGY.write(with_links(make_run(), LINKS))
+    _, table, *_ = TOPOLOGY.write(with_links(make_run(), LINKS))
     assert isinstance(table, Rows)
     first = [cell.replace("\u2009", " ").replace("\N{NO-BREAK SPACE}", " ") for cell in table.rows[0]]
     assert first == ["vitis, friends 4", "4.00 ± 0", "2.00 ± 0", "77.8 ± 0 %", "50.0 ± 0 %"]

@@ -38,20 +38,27 @@
   /* A chart of lines tells its values at each x; other figures have their rows as they are. */
   function rowsOfFigure(figure, xLabel) {
     const told = JSON.parse(figure.querySelector("script").textContent);
-    if (told.rows) return [told.columns, ...told.rows];
-    const wide = told.labels.map((_, i) => told.columns.some((column) => (column[4][i] || []).length > 1));
-    const heads = told.labels.flatMap((label, i) => (wide[i] ? [label, `${label}, low`, `${label}, high`] : [label]));
-    const values = (column) => column[4].flatMap((numbers, i) => {
-      const [y, low, high] = numbers || [];
+    const out = [...figure.querySelectorAll(".row[data-out]")].map((row) => row.dataset.label);
+    if (told.rows) return [told.columns, ...told.rows.filter((row) => !out.includes(row[0]))];
+    const groups = figure.querySelectorAll("svg > .series");
+    const chosen = told.labels.map((_, i) => i).filter((i) => !groups[i].hasAttribute("data-out"));
+    const columns = told.columns.filter((column) => !figure.left || figure.left(column));
+    const wide = told.labels.map((_, i) => columns.some((column) => (column[4][i] || []).length > 1));
+    const heads = chosen.flatMap((i) => {
+      const label = told.labels[i];
+      return wide[i] ? [label, `${label}, low`, `${label}, high`] : [label];
+    });
+    const values = (column) => chosen.flatMap((i) => {
+      const [y, low, high] = column[4][i] || [];
       return wide[i] ? [y, low, high] : [y];
     });
-    return [[xLabel, ...heads], ...told.columns.map((column) => [column[3], ...values(column)])];
+    return [[xLabel, ...heads], ...columns.map((column) => [column[3], ...values(column)])];
   }
 
   /* The file has its own patterns, legend and style, that of paper also where the page is dark. */
   function drawingOf(figure, svg, title) {
     const copy = svg.cloneNode(true);
-    copy.querySelectorAll("[hidden], .pointer").forEach((part) => part.remove());
+    copy.querySelectorAll("[hidden], [data-out], .pointer").forEach((part) => part.remove());
     const { width, height } = svg.viewBox.baseVal;
     const below = addLegend(copy, figure, height);
     copy.setAttribute("viewBox", `0 0 ${width} ${below}`);
@@ -74,7 +81,7 @@
   function addLegend(copy, figure, height) {
     let top = height;
     for (const item of figure.querySelectorAll(".legend li")) {
-      if (item.querySelector("[aria-pressed=false]")) continue;
+      if (item.matches("[data-out]") || item.querySelector("[aria-pressed=false]")) continue;
       const sample = item.querySelector("svg");
       const group = drawn("g");
       group.setAttribute("transform", `translate(46 ${top + 3})`);
@@ -95,18 +102,21 @@
       copy.querySelectorAll("button").forEach((part) => part.remove());
       return copy.textContent.replace(/[\s\u00a0\u2009]+/g, " ").replaceAll("\u2212", "-").trim();
     };
-    const cells = (row) => [...row.cells].flatMap((cell) => [text(cell), ...Array(cell.colSpan - 1).fill("")]);
-    return [...table.rows].map(cells);
+    const isShown = (part) => !part.hasAttribute("data-out");
+    const cells = (row) => [...row.cells].filter(isShown).flatMap((cell) => [text(cell), ...Array(cell.colSpan - 1).fill("")]);
+    return [...table.rows].filter(isShown).map(cells);
   }
 
-  for (const figure of document.querySelectorAll(".chart, .event")) {
+  for (const figure of document.querySelectorAll(".chart, .event, .graph")) {
     const heading = figure.querySelector("h3") || figure.closest("section").querySelector("h2");
     const title = heading.textContent.trim();
     const svg = figure.querySelector(":scope > svg, svg.tree");
     const label = [...svg.querySelectorAll(".axis-title")].at(-1);
     const what = `the figure “${title}”`;
-    figure.append(bar(
-      button("SVG", what, () => download(`${figure.id}.svg`, "image/svg+xml", drawingOf(figure, svg, title))),
+    const svgButton = button("SVG", what, () => download(`${figure.id}.svg`, "image/svg+xml", drawingOf(figure, svg, title)));
+    if (!figure.querySelector("script")) figure.append(bar(svgButton));
+    else figure.append(bar(
+      svgButton,
       button("CSV", what, () => download(`${figure.id}.csv`, "text/csv", csv(rowsOfFigure(figure, label?.textContent)))),
     ));
   }

@@ -32,6 +32,8 @@
     const { labels, columns } = JSON.parse(figure.querySelector("script").textContent);
     const pointer = svg.querySelector(".pointer");
     const groups = [...svg.querySelectorAll(".series")];
+    /* The filter leaves some of the columns. */
+    const left = () => columns.map((_, i) => i).filter((i) => !figure.left || figure.left(columns[i]));
     let current = -1;
 
     function show(index) {
@@ -42,7 +44,7 @@
       pointer.setAttribute("d", `M${at} ${svg.dataset.top}V${svg.dataset.bottom}`);
       const rows = labels
         .map((label, i) => [label, values[i], i])
-        .filter(([, value, i]) => value !== null && !groups[i].hasAttribute("hidden"));
+        .filter(([, value, i]) => value !== null && !groups[i].matches("[hidden], [data-out]"));
       showTip(text, rows, box.left + at * scale, box.top + svg.dataset.top * scale + 40);
     }
 
@@ -54,11 +56,8 @@
     svg.addEventListener("pointermove", (event) => {
       const box = svg.getBoundingClientRect();
       const x = ((event.clientX - box.left) / box.width) * svg.viewBox.baseVal.width;
-      let nearest = 0;
-      columns.forEach(([at], i) => {
-        if (Math.abs(at - x) < Math.abs(columns[nearest][0] - x)) nearest = i;
-      });
-      show(nearest);
+      const distance = (i) => Math.abs(columns[i][0] - x);
+      show(left().reduce((nearest, i) => (distance(i) < distance(nearest) ? i : nearest)));
     });
     svg.addEventListener("pointerleave", hide);
     svg.addEventListener("blur", hide);
@@ -67,7 +66,8 @@
       if (event.key === "Escape") hide();
       if (!step) return;
       event.preventDefault();
-      show(Math.max(0, Math.min(current + step, columns.length - 1)));
+      const stops = left();
+      show(stops[Math.max(0, Math.min(stops.indexOf(current) + step, stops.length - 1))]);
     });
     for (const button of figure.querySelectorAll(".legend button")) {
       button.addEventListener("click", () => {

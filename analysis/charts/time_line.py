@@ -1,0 +1,134 @@
+"""The time line above a chart over time: what began when, and how many peers joined and left."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from analysis.charts.axis import Axis
+from analysis.charts.numerals import number
+
+_LANE: Final = 22
+"""The height of a lane: a word with the bar of its time below it."""
+_MOST_LANES: Final = 12
+_LETTER: Final = 7.8
+"""The width of a letter on a phone, where letters are widest."""
+_FIRST: Final = 24
+"""The top of the first lane, below the title of the axis."""
+_MOVES, _HALF, _BINS = 44, 13, 48
+"""The height of the drawing of joins and leaves, of each of its halves, and the number of its bars."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A vertical line with a word, such as the start of a flash crowd, or a band up to `until`.
+
+    Both numbers are on the scale of the axis."""
+
+    at: float
+    text: str
+    until: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Moves:
+    """When peers joined and left in all trials of a chart, on the scale of its axis."""
+
+    joins: Sequence[float]
+    leaves: Sequence[float]
+    trials: int
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnMark:
+    """A mark, ready to draw: a line at `left`, and a band to `right` if it has a width."""
+
+    left: float
+    right: float
+    text: str
+    text_at: tuple[float, float] | None
+    """The begin of the word's foot, None if all lanes are full there; its bar is below it."""
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnMoves:
+    """Bars of joins, which go up from `middle`, and of leaves, which go down."""
+
+    title: str
+    title_at: float
+    middle: float
+    width: float
+    joins: str
+    leaves: str
+
+
+@dataclass(frozen=True, slots=True)
+class TimeLine:
+    """What stands between the title of a chart and its plot."""
+
+    marks: list[DrawnMark]
+    moves: DrawnMoves | None
+    height: int
+    """The height of all lanes; 0 if there are none."""
+
+
+def time_line(marks: Sequence[Mark], moves: Moves | None, axis: Axis) -> TimeLine:
+    """Lay out the time line of an axis."""
+    placed = drawn_marks(marks, axis)
+    lanes = {mark.text_at[1] for mark in placed if mark.text_at is not None}
+    height = _LANE * len(lanes)
+    drawn = _drawn_moves(moves, axis, _FIRST + height) if moves is not None else None
+    return TimeLine(placed, drawn, height + (_MOVES if drawn else 0))
+
+
+def drawn_marks(marks: Sequence[Mark], axis: Axis) -> list[DrawnMark]:
+    """Place the marks that are on the axis. A word or a bar that would cover the one before it stands a lane
+    lower; if all lanes are full, only the pointer tells it."""
+    found: list[DrawnMark] = []
+    ends = [0.0] * _MOST_LANES
+    for mark in sorted(marks, key=lambda mark: mark.at):
+        until = mark.at if mark.until is None else mark.until
+        if until < axis.low or mark.at > axis.high:
+            continue
+        left, right = (axis.place(axis.clip(at)) for at in (mark.at, until))
+        width = _LETTER * len(mark.text)
+        begin = max(min(left, axis.end - width), axis.start)
+        free = next((lane for lane in range(_MOST_LANES) if ends[lane] <= begin), None)
+        text_at = None
+        if free is not None:
+            ends[free] = max(begin + width, right) + _LETTER
+            text_at = begin, float(_FIRST + _LANE * free + 12)
+        found.append(DrawnMark(left, right, mark.text, text_at))
+    return found
+
+
+def _drawn_moves(moves: Moves, axis: Axis, top: float) -> DrawnMoves | None:
+    """Return the rates of joins and leaves, None if no peer moves on this axis."""
+    width = (axis.high - axis.low) / _BINS
+    joins, leaves = (_counts(times, axis, width) for times in (moves.joins, moves.leaves))
+    most = max(*joins, *leaves)
+    if not most:
+        return None
+    middle, wide = top + 18 + _HALF, (axis.end - axis.start) / _BINS
+    rate = number(most / moves.trials / width)
+
+    def bars(counts: Sequence[int], up: float) -> str:
+        return "".join(
+            f"M{axis.start + (place + 0.5) * wide:.1f} {middle:g}v{up * _HALF * count / most:.1f}"
+            for place, count in enumerate(counts)
+            if count
+        )
+
+    return DrawnMoves(
+        f"joins (up) and leaves (down), at most {rate}/s", top + 12, middle, round(wide * 0.8, 1),
+        bars(joins, -1), bars(leaves, 1),
+    )  # fmt: skip
+
+
+def _counts(times: Sequence[float], axis: Axis, width: float) -> list[int]:
+    counts = [0] * _BINS
+    for at in times:
+        if axis.low <= at <= axis.high:
+            counts[min(int((at - axis.low) / width), _BINS - 1)] += 1
+    return counts

@@ -1,0 +1,109 @@
+"""The time line above charts over time: what began when, and how many peers moved."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from analysis.charts.axis import Axis
+from analysis.charts.chart import LineChart
+from analysis.charts.panels import Style, panels
+from analysis.charts.results import Results
+from analysis.charts.time_line import Mark, Moves, time_line
+from analysis.report.report import write_report
+from analysis.report.shown import Shown
+from emulator.experiment.run.directory import RunDirectory
+
+MakeRun = Callable[..., RunDirectory]
+AXIS = Axis("", 0.0, 96.0, 40.0, 440.0)
+PHONE = 7.8
+"""The width of a letter where the page is narrow."""
+
+
+def test_words_stand_above_the_plot_and_none_covers_another_or_the_time_of_another() -> None:
+    marks = [Mark(10.0 * n, f"split-number-{n}", 10.0 * n + 20) for n in range(6)]
+    found = time_line([*marks, Mark(95, "crashed"), Mark(99, "beyond")], None, AXIS)
+    assert [mark.text for mark in found.marks] == [*(f"split-number-{n}" for n in range(6)), "crashed"]
+    lanes: dict[float, list[tuple[float, float]]] = {}
+    for mark in found.marks:
+        assert mark.text_at is not None
+        begin, foot = mark.text_at
+        end = begin + PHONE * len(mark.text)
+        assert AXIS.start <= begin and end <= AXIS.end + 0.1
+        lanes.setdefault(foot, []).append((min(begin, mark.left), max(end, mark.right)))
+    assert found.height == 22 * len(lanes)
+    for spans in lanes.values():
+        assert all(before[1] <= after[0] for before, after in pairwise(sorted(spans)))
+
+
+def test_more_marks_than_lanes_have_no_word_and_stay_marked() -> None:
+    found = time_line([Mark(50, f"fault {n}") for n in range(20)], None, AXIS)
+    assert (len(found.marks), sum(mark.text_at is None for mark in found.marks)) == (20, 8)
+    assert found.height == 22 * 12
+
+
+def test_joins_go_up_and_leaves_go_down_by_their_rate() -> None:
+    moves = time_line([], Moves([1.0, 1.5, 3.0, 200.0], [95.9], trials=2), AXIS).moves
+    assert moves is not None
+    assert "most 0.5/s" in moves.title  # two in the two seconds of a bar, in two trials
+    assert moves.joins.split("M")[1:] == ["44.2 55v-13.0", "52.5 55v-6.5"]
+    assert moves.leaves == "M435.8 55v6.5"
+    assert time_line([], Moves([200.0], [], 1), AXIS) == time_line([], None, AXIS)
+
+
+def _with_sessions(run: RunDirectory) -> Results:
+    results = Results.read(run)
+    for trial in results.trials:
+        folder = run.tables / "sessions" / f"trial={trial['trial'].replace('=', '%3D')}"
+        folder.mkdir(parents=True)
+        rows: list[dict[str, Any]] = [
+            {"start_s": 45.0, "end_s": 60.0, "ended": "leave"},
+            {"start_s": None, "end_s": None, "ended": "host lost"},
+            {"start_s": 55.0, "end_s": 69.0, "ended": "trial end"},
+        ]
+        pq.write_table(pa.Table.from_pylist(rows), folder / "part-00000.parquet")
+    return Results.read(run)
+
+
+def test_charts_over_time_show_sessions_and_the_flash_crowd_above_the_plot(make_run: MakeRun) -> None:
+    results = _with_sessions(make_run())
+    charts = {chart.name: chart for chart in Shown.by(results).charts["time"]}
+    chart = charts["time-hit"]
+    assert isinstance(chart, LineChart)
+    assert [mark.text for mark in chart.marks] == ["flash crowd"]
+    assert chart.moves is not None
+    assert (chart.moves.joins.count("M"), chart.moves.leaves.count("M")) == (2, 1)
+    assert chart.y.end == 34 + 22 + 44
+    page = write_report(results.run).read_text()
+    assert "Hit ratio in time. Marked: flash crowd. The values" in page
+    assert page.count("joins (up) and leaves (down)") == len(charts)
+
+
+def test_sessions_that_differ_between_variants_are_not_told_for_all(make_run: MakeRun) -> None:
+    results = _with_sessions(make_run())
+    for n, variant in enumerate(results.variants):
+        variant["values"]["churn.model.kind"] = ["poisson", "skype"][n % 2]
+    (chart, *_) = Shown.by(results).charts["time"]
+    assert isinstance(chart, LineChart) and chart.moves is None
+
+
+def test_panels_say_in_their_text_what_their_bands_are(make_run: MakeRun, tmp_path: Path) -> None:
+    (chart, *_) = Shown.by(Results.read(make_run())).charts["time"]
+    assert isinstance(chart, LineChart)
+    found = panels(chart, [("panel", Style(one.label, 0, 0)) for one in chart.series])
+    assert found.about.endswith("Marked are: flash crowd (55 to 56 s).")
+    assert found.charts[0].height < chart.height
+    assert [mark.text for mark in found.charts[0].marks] == ["flash crowd"]
+
+
+@pytest.mark.parametrize("at", [0.0, 96.0])
+def test_a_mark_at_an_end_of_the_axis_has_its_word_within_the_axis(at: float) -> None:
+    (mark,) = time_line([Mark(at, "attackers")], None, AXIS).marks
+    assert mark.text_at is not None
+    assert mark.text_at[0] >= AXIS.start and mark.text_at[0] + PHONE * 9 <= AXIS.end + 0.1
