@@ -27,6 +27,7 @@ HAND_OVER = [name for name in OWN_SYSTEMS if SYSTEMS[name].serves != "membership
 """The systems whose peers are handed anything."""
 ALL = [*HAND_OVER, REPAIRING.name]
 _OF_PARTS = {
+    "gossipsub-broadcast",
     *("scribe-pastry", "scribe-small-world", "scribe-chord", "scribe-kademlia"),
     *("magnet-pastry", "magnet-small-world", "magnet-chord", "magnet-kademlia"),
     *("quasar-pastry", "quasar-oscar", "quasar-small-world", "quasar-chord", "quasar-kademlia"),
@@ -83,14 +84,18 @@ def test_spans_on_the_virtual_clock_tell_what_was_handed_and_when(
 
 @pytest.mark.timeout(900)
 def test_spans_and_tables_of_both_runtimes_tell_what_was_handed(
-    spark: SparkSession, folder: Path, trials: dict[str, WitnessedTrial], monkeypatch: pytest.MonkeyPatch
+    spark: SparkSession,
+    folder: Path,
+    trials: dict[str, WitnessedTrial],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """All these systems in one test: building the tables takes as long for many trials as for one."""
     monkeypatch.setenv("PYTHONPATH", PATH)
     with ProcessPoolExecutor(_AT_ONCE, get_context("spawn")) as pool:
         real = list(pool.map(run_in_processes, IN_PROCESSES, repeat(folder)))
     assert sum(len(trial.handed) for trial in real) > _ENOUGH * len(real)
-    check_tables(spark, RunDirectory(folder / "run"), [*trials.values(), *real])
+    check_tables(spark, tmp_path, [*trials.values(), *real])
 
 
 def test_the_toy_delivers_in_every_way(trials: dict[str, WitnessedTrial]) -> None:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-import pyarrow.dataset as ds
 import pytest
 from pyspark.sql import SparkSession
 from small_trial import expected
 
 from analysis.contract.trials import TrialRecord
-from analysis.tables.build_tables import build_tables
+from analysis.tables.build_tables import tables_on_demand
 from emulator.experiment.file.spec import TrialSpec
 from emulator.experiment.plan.draw_plan import draw_plan
 from emulator.experiment.plan.tables import Plan
@@ -42,11 +41,10 @@ def ran(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> tuple[
     plan = draw_plan(spec)
     plan.write(trial.plan)
     run_virtual(spec, plan, trial, lambda progress: None)
-    build_tables(spark, run, [TrialRecord("scribe-1", "", {}, spec, trial, {}, {"hosts": []})])
+    record = TrialRecord("scribe-1", "", {}, spec, trial, {}, {"hosts": []})
+    tables = tables_on_demand(spark, tmp_path_factory.mktemp("tables"), [record])
     names = ("operations", "handled", "deliveries", "relays")
-    return plan, {
-        name: ds.dataset(run.tables / name, partitioning="hive").to_table().to_pylist() for name in names
-    }
+    return plan, {name: [row.asDict() for row in tables[name].collect()] for name in names}
 
 
 def of_role(plan: Plan, *roles: str) -> set[int]:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from typing import Any
+from pathlib import Path
 
-import pyarrow.dataset as ds
 from pyspark.sql import SparkSession
 
 from analysis.contract.trials import TrialRecord
-from analysis.tables.build_tables import build_tables
-from emulator.experiment.run.directory import RunDirectory
+from analysis.tables.build_tables import tables_on_demand
 from emulator.testing.witness import Handed
 from emulator.testing.witnessed_trials import WitnessedTrial, told, without_time
 
@@ -28,12 +26,12 @@ def _record(trial: WitnessedTrial) -> TrialRecord:
     return TrialRecord(directory.path.name, "", {}, trial.spec, directory, {}, fidelity)
 
 
-def check_tables(spark: SparkSession, run: RunDirectory, trials: list[WitnessedTrial]) -> None:
+def check_tables(spark: SparkSession, folder: Path, trials: list[WitnessedTrial]) -> None:
     """Check that the tables of all these trials tell of what applications were handed, one by one, and of
-    nothing else."""
-    build_tables(spark, run, [_record(trial) for trial in trials])
-    deliveries, lookups = _rows(run, "deliveries"), _rows(run, "lookups")
-    completions = _rows(run, "completions")
+    nothing else. They are made in an empty folder."""
+    tables = tables_on_demand(spark, folder, [_record(trial) for trial in trials])
+    names = ("deliveries", "lookups", "completions")
+    deliveries, lookups, completions = ([row.asDict() for row in tables[name].collect()] for name in names)
     for trial in trials:
         name = trial.directory.path.name
         events = {
@@ -69,8 +67,3 @@ def check_tables(spark: SparkSession, run: RunDirectory, trials: list[WitnessedT
         )
         handed = (each for each in trial.handed if each.what not in ("event", "lookup"))
         assert complete == without_time(handed), name
-
-
-def _rows(run: RunDirectory, table: str) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = ds.dataset(run.tables / table, partitioning="hive").to_table().to_pylist()
-    return rows

@@ -86,9 +86,8 @@ def build_tables(
     What the run's tables held before is replaced. `stages` are told of the two that this takes, `found` gets
     how much telemetry there was, `troubles` reports of what packages bring and could not be used.
     """
-    stages = stages or Stages(lambda standing: None, 0, READING)
     files = TableFiles(run.tables)
-    tables = _read(spark, files, records, stages, [] if found is None else found)
+    tables = _read(spark, files, records, stages, found)
     known, refused = kinds(record.serves for record in records)
     troubles = [] if troubles is None else troubles
     troubles += refused
@@ -101,8 +100,8 @@ def tables_on_demand(
     spark: SparkSession,
     folder: Path,
     records: list[TrialRecord],
-    stages: Stages,
-    found: list[Found],
+    stages: Stages | None = None,
+    found: list[Found] | None = None,
 ) -> TablesOnDemand:
     """Return the same tables, each of which is made when it is first asked for.
 
@@ -117,12 +116,19 @@ def tables_on_demand(
 
 
 def _read(
-    spark: SparkSession, files: TableFiles, records: list[TrialRecord], stages: Stages, found: list[Found]
+    spark: SparkSession,
+    files: TableFiles,
+    records: list[TrialRecord],
+    stages: Stages | None,
+    found: list[Found] | None,
 ) -> Tables:
     """Return the tables of telemetry, which are written, and those of plans, which are there."""
+    stages = stages or Stages(lambda standing: None, 0, READING)
     tables: Tables = {"trials": few(trial_frame(spark, records))}
     with stages.watching(READING, spark):
-        found += write_telemetry(spark, files, records, tables)
+        there = write_telemetry(spark, files, records, tables)
+    if found is not None:
+        found += there
     stages.begin(TABLES)
     tables["subscriptions"] = read_plan(spark, records, "subscriptions")
     tables["publications"] = read_plan(spark, records, "publications")
