@@ -21,6 +21,7 @@ from analysis.tables.build_tables import build_tables
 from analysis.tables.impossible import judged
 from analysis.tables.observations import listed_unmeasured
 from analysis.tables.reconciliation import Found, reconcile
+from emulator.experiment.file.spec import ExperimentSpec
 from emulator.experiment.file.trial_part import TrialPart
 from emulator.experiment.plan.provenance import check_tables
 from emulator.experiment.plan.tables import check_plan
@@ -55,6 +56,21 @@ def analyze(run: RunDirectory, tell: Tell, spark: SparkSession | None = None) ->
         check_tables(record.directory.plan, record.spec.workload.kind)
     size = _trace_bytes(ready)
     stages = Stages(tell, size, READING if spark else STARTING)
+    try:
+        return _analyze(run, experiment, records, stages, size, spark)
+    finally:
+        stages.end()
+
+
+def _analyze(
+    run: RunDirectory,
+    experiment: ExperimentSpec,
+    records: Sequence[TrialRecord],
+    stages: Stages,
+    size: int,
+    spark: SparkSession | None,
+) -> dict[str, Any]:
+    ready = [record for record in records if record.has_telemetry]
     parts = parts_of(experiment)
     measured = Measured({}, {})
     wrong: dict[str, list[Check]] = {}

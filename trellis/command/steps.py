@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
@@ -48,6 +49,23 @@ def need_writable(directory: RunDirectory) -> None:
     )
 
 
+@contextmanager
+def told_to_operators(directory: RunDirectory, step: str) -> Iterator[None]:
+    """Trace a step, if the environment asks for it, below the span of the run's trial.
+
+    Nothing is left when the step has ended, since processes may be forked later.
+    """
+    from analysis.trial_traces import analysis_span
+    from emulator.tracing import spans
+
+    spans.begin("analysis")
+    try:
+        with analysis_span(directory, step):
+            yield
+    finally:
+        spans.end()
+
+
 def analyze_run(directory: RunDirectory, screen: Screen, early: EarlySpark | None = None) -> None:
     """Make the tables and the summary of a run. Raises UserError if Spark fails."""
     with screen.step("analyzing", 0) as step:
@@ -61,7 +79,7 @@ def analyze_run(directory: RunDirectory, screen: Screen, early: EarlySpark | Non
             step.stage(standing.stage, standing.share, standing.left_s)
 
         try:
-            with alone(directory), spark_in_words(directory):
+            with alone(directory), spark_in_words(directory), told_to_operators(directory, "analysis"):
                 analyze(directory, tell, early.session() if early else None)
         except JavaError as error:
             again = f"trellis analyze {shlex.quote(str(directory.path))}"
@@ -84,7 +102,8 @@ def report_run(
         from emulator.experiment.run.summary_file import read_summary
 
         try:
-            write_report(directory, events)
+            with told_to_operators(directory, "report"):
+                write_report(directory, events)
             if junit is not None:
                 write_junit(read_summary(directory), junit)
         except ResultsError as error:
