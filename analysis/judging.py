@@ -39,20 +39,20 @@ def judge(run: RunDirectory, tell: Tell, spark: SparkSession | None = None) -> d
     experiment, records = read_whole(run)
     ready = [record for record in records if record.has_telemetry]
     size = trace_bytes(ready)
-    stages = Stages(tell, size, READING if spark else STARTING)
-    found: list[Found] = []
-    measured = Measured({record.name: {} for record in ready}, {})
-    is_measured = bool(ready and experiment.expect)
-    if is_measured and spark is not None:
-        measured = _measure(experiment, ready, stages, spark, found)
-    elif is_measured:
-        stages.begin(STARTING)
-        with spark_session(optimize=has_much(size)) as own:
-            measured = _measure(experiment, ready, stages, own, found)
-    stages.begin(SUMMARY)
-    compared = {record.name: reconcile(record, found) for record in ready} if is_measured else {}
-    without_claims = experiment.model_copy(update={"claims": []})
-    return summarize(run, without_claims, records, measured, {}, compared)
+    with Stages(tell, size, READING if spark else STARTING) as stages:
+        found: list[Found] = []
+        measured = Measured({record.name: {} for record in ready}, {})
+        is_measured = bool(ready and experiment.expect)
+        if is_measured and spark is not None:
+            measured = _measure(experiment, ready, stages, spark, found)
+        elif is_measured:
+            stages.begin(STARTING)
+            with spark_session(optimize=has_much(size)) as own:
+                measured = _measure(experiment, ready, stages, own, found)
+        stages.begin(SUMMARY)
+        compared = {record.name: reconcile(record, found) for record in ready} if is_measured else {}
+        without_claims = experiment.model_copy(update={"claims": []})
+        return summarize(run, without_claims, records, measured, {}, compared)
 
 
 def _measure(

@@ -55,21 +55,21 @@ def analyze(run: RunDirectory, tell: Tell, spark: SparkSession | None = None) ->
     experiment, records = read_whole(run)
     ready = [record for record in records if record.has_telemetry]
     size = trace_bytes(ready)
-    stages = Stages(tell, size, READING if spark else STARTING)
-    parts = parts_of(experiment)
-    measured = Measured({}, {})
-    wrong: dict[str, list[Check]] = {}
-    away: dict[str, list[Absence]] = {}
-    found: list[Found] = []
-    if ready and spark is not None:
-        measured, away, wrong = _measure(run, ready, parts, stages, spark, found)
-    elif ready:
-        stages.begin(STARTING)
-        with spark_session(optimize=has_much(size)) as own:
-            measured, away, wrong = _measure(run, ready, parts, stages, own, found)
-    stages.begin(SUMMARY)
-    compared = {record.name: [*reconcile(record, found), *wrong.get(record.name, ())] for record in ready}
-    return summarize(run, experiment, records, measured, away, compared)
+    with Stages(tell, size, READING if spark else STARTING) as stages:
+        parts = parts_of(experiment)
+        measured = Measured({}, {})
+        wrong: dict[str, list[Check]] = {}
+        away: dict[str, list[Absence]] = {}
+        found: list[Found] = []
+        if ready and spark is not None:
+            measured, away, wrong = _measure(run, ready, parts, stages, spark, found)
+        elif ready:
+            stages.begin(STARTING)
+            with spark_session(optimize=has_much(size)) as own:
+                measured, away, wrong = _measure(run, ready, parts, stages, own, found)
+        stages.begin(SUMMARY)
+        compared = {record.name: [*reconcile(record, found), *wrong.get(record.name, ())] for record in ready}
+        return summarize(run, experiment, records, measured, away, compared)
 
 
 def read_whole(run: RunDirectory) -> tuple[ExperimentSpec, list[TrialRecord]]:

@@ -18,7 +18,7 @@ RUN services/image/install-packages requirements/runtime.txt \
 FROM packages AS code
 COPY --from=wheel /wheel /wheel
 RUN services/image/install-code \
-    && /opt/trellis/bin/python -c 'import services.analysis, services.spark_driver, trellis.on_spark.driver, analysis.engine.cluster_session, analysis.pipeline, analysis.report.report'
+    && /opt/trellis/bin/python -c 'import emulator.tracing.sdk, services.analysis, services.spark_driver, trellis.on_spark.driver, analysis.engine.cluster_session, analysis.pipeline, analysis.report.report'
 
 FROM ${PYTHON_IMAGE}
 RUN groupadd --gid 65532 trellis \

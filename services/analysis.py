@@ -9,6 +9,7 @@ there; the exit status is 0 if the analysis worked.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import signal
 import sys
@@ -16,6 +17,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from contextvars import copy_context
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -23,13 +25,17 @@ from analysis.charts.results import ResultsError
 from analysis.engine.executors import ClusterError, Executors
 from analysis.engine.failures import SparkError, spark_in_words
 from analysis.engine.jvm import JavaError
+from analysis.trial_traces import analysis_span
 from emulator.experiment.file.document import ExperimentError
 from emulator.experiment.plan.provenance import OtherPlan
 from emulator.experiment.run.directory import RunDirectory
 from emulator.experiment.run.runs import NoRun
 from emulator.files.damage import DamagedFile
+from emulator.tracing.spans import span
 from emulator.trials.run_progress import Reader
+from emulator.trust.credentials import NoCredentials
 from services.endings import in_words
+from services.self_telling import tell_of_self
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -46,7 +52,7 @@ class TooLate(Exception):
 
 FAILURES = (ClusterError, JavaError, SparkError, OtherPlan, DamagedFile, ResultsError)
 """The errors that end an analysis with a sentence."""
-_TOLD = (*FAILURES, TooLate, ExperimentError, NoRun)
+_TOLD = (*FAILURES, TooLate, ExperimentError, NoRun, NoCredentials)
 
 
 @in_words
@@ -66,9 +72,10 @@ def main() -> int:
     signal.signal(signal.SIGTERM, end)
     run = RunDirectory(arguments.run.resolve())
     try:
+        tell_of_self("analysis")
         executors = wanted_executors(arguments)
         await_trials(run, arguments.wait_limit, wanted=arguments.experiment)
-        with session_with(executors) as spark:
+        with analysis_span(run, "analysis"), session_with(executors) as spark:
             conclude(run, spark)
     except _TOLD as error:
         print(error, file=sys.stderr, flush=True)
@@ -134,7 +141,10 @@ def session_with(executors: Executors | None) -> Iterator[SparkSession]:
     from analysis.engine.spark_session import spark_session
 
     note(f"starting Spark with {executors.count} executors" if executors else "starting Spark")
-    with cluster_session(executors) if executors else spark_session() as spark:
+    with contextlib.ExitStack() as stack:
+        with span("starting Spark"):
+            session = cluster_session(executors) if executors else spark_session()
+            spark = stack.enter_context(session)
         yield spark
 
 
@@ -147,9 +157,10 @@ def conclude(run: RunDirectory, spark: SparkSession) -> None:
     # The analysis has a thread of its own, so that Spark can be stopped under it when this process has to
     # end.
     with ThreadPoolExecutor(1) as pool, spark, spark_in_words(run):
-        summary = pool.submit(analyze, run, in_words(note), spark).result()
+        summary = pool.submit(copy_context().run, analyze, run, in_words(note), spark).result()
     note("writing the report")
-    write_report(run)
+    with span("report"):
+        write_report(run)
     note("the run is valid" if summary["valid"] else f"the run is not valid: {'; '.join(summary['reasons'])}")
 
 

@@ -23,6 +23,7 @@ from emulator.telemetry.exporter import Exporter
 from emulator.trust.credentials import NoCredentials
 from services.credential_options import add_options, credentials_of
 from services.endings import in_words
+from services.self_telling import tell_of_self
 from trellis.v1 import control_pb2_grpc
 
 _CLOSING = 10.0
@@ -48,6 +49,7 @@ def main() -> int:
     if not arguments.coordinator or not arguments.collector:
         parser.error("--coordinator and --collector are needed")
     try:
+        tell_of_self("churn")
         arguments.credentials = credentials_of(arguments)
         arguments.pace = Pace(arguments.rate, arguments.calls, arguments.patience)
         open_channel(arguments.collector).close()  # to refuse a bad address before any pod is deleted

@@ -35,6 +35,7 @@ from emulator.trust.credentials import NoCredentials, read_token
 from emulator.trust.tickets import key_of
 from services.credential_options import add_connections, add_options, credentials_of
 from services.endings import in_words
+from services.self_telling import tell_of_self
 
 
 @in_words
@@ -53,6 +54,7 @@ def main() -> int:
     told_to_go = Event()
     signal.signal(signal.SIGTERM, lambda number, frame: _go(told_to_go))
     try:
+        tell_of_self("coordinator")
         _serve(arguments, told_to_go)
     except (ExperimentError, NoCredentials, NoRun, OtherPlan, DamagedFile, BadAddress) as error:
         print(error, file=sys.stderr)

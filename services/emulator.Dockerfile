@@ -18,7 +18,7 @@ RUN services/image/install-packages requirements/emulator.txt \
 FROM packages AS code
 COPY --from=wheel /wheel /wheel
 RUN services/image/install-code \
-    && /opt/trellis/bin/python -c 'import services.churn, services.coordinator, services.peer, services.reach, services.results, services.telemetry_gate'
+    && /opt/trellis/bin/python -c 'import emulator.tracing.sdk, services.churn, services.coordinator, services.peer, services.reach, services.results, services.telemetry_gate'
 
 FROM ${PYTHON_IMAGE}
 RUN groupadd --gid 65532 trellis \

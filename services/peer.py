@@ -24,6 +24,7 @@ from emulator.telemetry.recorder import SinkFactory
 from emulator.trust.credentials import Credentials, NoCredentials
 from services.credential_options import add_connections, add_options, credentials_of
 from services.endings import in_words
+from services.self_telling import tell_of_self
 
 _MOST_DIGITS = 5
 _HOLD, _LONGEST_HOLD = 0.02, 4.0
@@ -54,6 +55,7 @@ def main() -> int:
     if arguments.parent is not None:
         end_with_parent(arguments.parent)
     try:
+        tell_of_self("host", arguments.name)
         credentials = credentials_of(arguments, arguments.connections)
         if arguments.collector is not None:
             open_channel(arguments.collector).close()  # to refuse a bad address before any trial

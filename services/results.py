@@ -17,6 +17,7 @@ import os
 import signal
 import sys
 import threading
+from collections.abc import Callable
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -26,10 +27,13 @@ from emulator.experiment.run.directory import RunDirectory
 from emulator.network.http_server import BoundedHandler, BoundedServer
 from emulator.network.listening import host_and_port
 from emulator.network.loopback import bracketed, loopback
+from emulator.tracing.spans import NOTHING, span
+from emulator.tracing.tracer import Span
 from emulator.trials.run_progress import Reader
 from emulator.trust.credentials import NoCredentials, read_token
 from services.endings import in_words
 from services.results_page import waiting_page
+from services.self_telling import tell_of_self
 
 _MAX_ARCHIVES = 2
 _TOKEN_HEADER = "X-Trellis-Token"
@@ -71,6 +75,8 @@ class _Handler(BoundedHandler):
     """One request. The path is looked up, never joined to a folder."""
 
     server: ResultsServer
+    _span: Span = NOTHING
+    """The span of the request."""
     protocol_version = "HTTP/1.1"
 
     def do_GET(self) -> None:
@@ -83,10 +89,26 @@ class _Handler(BoundedHandler):
         route = routes.get(self.path.partition("?")[0])
         if route is None:
             self._answer(HTTPStatus.NOT_FOUND, _TEXT, b"there is /, /status, /run.tar.zst and /healthz\n")
-        elif route == self._health or self._may_read():
+        elif route == self._health:
             route()
         else:
-            self._answer(HTTPStatus.UNAUTHORIZED, _TEXT, b"the results ask for the token of this release\n")
+            self._tell(route)
+
+    def _tell(self, route: Callable[[], None]) -> None:
+        """Answer a request that is told to operators, if it may read."""
+        path = self.path.partition("?")[0]
+        about = {
+            "http.request.method": self.command,
+            "url.path": path,
+            "client.address": self.client_address[0],
+        }
+        with span(f"{self.command} {path}", about, serving=True) as self._span:
+            if self._may_read():
+                route()
+            else:
+                self._answer(
+                    HTTPStatus.UNAUTHORIZED, _TEXT, b"the results ask for the token of this release\n"
+                )
 
     def _may_read(self) -> bool:
         """Return whether the request shows the token; the time of the check tells nothing of the token."""
@@ -146,6 +168,7 @@ class _Handler(BoundedHandler):
 
     def _start(self, status: HTTPStatus, content_type: str) -> None:
         self.close_connection = True
+        self._span.set({"http.response.status_code": int(status)})
         self.send_response(status)
         self.send_header("Content-Type", content_type)
         self.send_header("Cache-Control", "no-store")
@@ -185,6 +208,7 @@ def main() -> int:
     except ValueError as error:
         parser.error(f"--listen: {error}")
     try:
+        tell_of_self("results")
         token = read_token(arguments.token) if arguments.token is not None else ""
         server = ResultsServer(host, port, RunDirectory(arguments.run), token)
     except NoCredentials as error:

@@ -15,6 +15,7 @@ import sys
 from pathlib import Path
 
 from analysis.engine.executors import Executors
+from analysis.trial_traces import analysis_span
 from emulator.experiment.file.document import ExperimentError
 from emulator.experiment.file.load import load
 from emulator.experiment.file.spec import ExperimentSpec
@@ -22,6 +23,7 @@ from emulator.experiment.run.directory import RunDirectory
 from emulator.experiment.run.runs import NoRun, take_up
 from emulator.files.damage import DamagedFile
 from emulator.trials.sweep import RunBusy, Update, default_jobs, run_sweep
+from emulator.trust.credentials import NoCredentials
 from services.analysis import (
     FAILURES,
     add_executor_options,
@@ -32,6 +34,7 @@ from services.analysis import (
     wanted_executors,
 )
 from services.endings import in_words
+from services.self_telling import tell_of_self
 
 
 @in_words
@@ -47,9 +50,10 @@ def main() -> int:
     arguments = parser.parse_args()
     signal.signal(signal.SIGTERM, end)
     try:
+        tell_of_self("analysis")
         spec = load(arguments.experiment)
         run = take_up(arguments.run.resolve(), spec, arguments.experiment)
-    except (ExperimentError, NoRun, DamagedFile) as error:
+    except (ExperimentError, NoRun, DamagedFile, NoCredentials) as error:
         print(error, file=sys.stderr, flush=True)
         return 2
     try:
@@ -65,14 +69,15 @@ def _run_and_conclude(run: RunDirectory, spec: ExperimentSpec, executors: Execut
     command = os.environ.get("TRELLIS_COMMAND", "")
     if executors is None:
         run_sweep(run, spec, default_jobs(spec), _tell, command)
-        with session_with(None) as spark:
+        with analysis_span(run, "analysis"), session_with(None) as spark:
             conclude(run, spark)
         return
     from trellis.on_spark.driver import run_on_executors
 
     with session_with(executors) as spark:
         run_on_executors(run, spec, spark, _tell, command)
-        conclude(run, spark)
+        with analysis_span(run, "analysis"):
+            conclude(run, spark)
 
 
 def _tell(update: Update) -> None:

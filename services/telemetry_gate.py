@@ -14,11 +14,12 @@ from pathlib import Path
 
 from emulator.network.listening import for_grpc
 from emulator.network.loopback import loopback
-from emulator.telemetry.collector_gate import serve_gate
+from emulator.telemetry.collector_gate import ProgramsDoor, open_collector, serve_gate
 from emulator.trust.credentials import Credentials, NoCredentials, read_token
 from emulator.trust.tickets import key_of
 from services.credential_options import add_certificates, add_connections, certificates_of
 from services.endings import in_words
+from services.self_telling import tell_of_self
 
 _GRACE = 5.0
 """The seconds at the end for requests that are under way."""
@@ -33,28 +34,39 @@ def main() -> int:
     )
     parser.add_argument("--collector", required=True, help="address:port")
     parser.add_argument("--ticket-key", type=Path, required=True, help="file with the key of tickets")
+    parser.add_argument("--programs-collector", help="address:port for what programs tell of themselves")
+    parser.add_argument("--programs-token", type=Path, help="file with the token that these programs show")
     add_certificates(parser)
     add_connections(parser)
     arguments = parser.parse_args()
+    if (arguments.programs_collector is None) != (arguments.programs_token is None):
+        parser.error("--programs-collector and --programs-token are needed together")
     try:
+        tell_of_self("gate")
         key = key_of(read_token(arguments.ticket_key), os.environ.get("TRELLIS_RELEASE", ""))
+        token = read_token(arguments.programs_token) if arguments.programs_token is not None else ""
         credentials = Credentials("", certificates_of(arguments), arguments.connections)
-        asyncio.run(_serve(arguments.listen, arguments.collector, key, credentials))
+        asyncio.run(_serve(arguments, key, credentials, token))
     except NoCredentials as error:
         print(error, file=sys.stderr)
         return 1
     return 0
 
 
-async def _serve(listen: str, collector: str, key: str, credentials: Credentials) -> None:
+async def _serve(arguments: argparse.Namespace, key: str, credentials: Credentials, token: str) -> None:
+    """Serve until a signal. `token` is that of programs, "" if they may send nothing."""
     ended = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, ended.set)
-    server, channel, port = await serve_gate(listen, collector, key, credentials)
+    listen = arguments.listen
+    programs = ProgramsDoor(open_collector(arguments.programs_collector), token) if token else None
+    server, channel, port = await serve_gate(listen, arguments.collector, key, credentials, programs)
     print(f"listening on {listen.rpartition(':')[0]}:{port}", flush=True)
     await ended.wait()
     await server.stop(_GRACE)
     await channel.close(None)
+    if programs is not None:
+        await programs.channel.close(None)
 
 
 if __name__ == "__main__":

@@ -50,7 +50,7 @@ FORBIDDEN = {
 FLOORS: list[set[str]] = [
     {"emulator.compact", "emulator.files", "emulator.compiler", "emulator.kernels"},
     {"emulator.messages", "emulator.trust"},
-    {"emulator.contract"},
+    {"emulator.contract", "emulator.tracing"},
     {
         "emulator.protocols.gossip",
         "emulator.protocols.membership",

@@ -20,6 +20,7 @@ import pytest
 from churn_toys import FakeCoordinator, plan_of, served
 from kubernetes.aio.client.exceptions import ApiException
 from opentelemetry.proto.trace.v1 import trace_pb2
+from otlp_receiver import receiving, traced, values
 
 from emulator.fleet.pods import churn_controller, kubernetes_api
 from emulator.fleet.pods.churn_controller import run_churn
@@ -28,6 +29,7 @@ from emulator.fleet.pods.kubernetes_api import Pods, PodsDenied
 from emulator.fleet.pods.pod_names import pod_namer
 from emulator.telemetry.otlp_files import FileSink, read_records
 from emulator.telemetry.recorder import SinkFactory
+from emulator.tracing import spans
 from trellis.v1 import control_pb2_grpc
 
 ROOT = Path(__file__).parent.parent
@@ -181,6 +183,27 @@ def test_the_end_of_a_crashed_session_is_recorded_and_a_graceful_one_left_to_its
     by_peer = {killed.peer: killed for killed in coordinator.killed}
     at_s = (span.start_time_unix_nano - coordinator_start(path)) * 1e-9
     assert at_s == pytest.approx(by_peer[0].gone_s, abs=1e-6)
+
+
+def test_operators_are_told_each_deletion_in_the_trace_of_the_trial(tmp_path: Path) -> None:
+    plan = plan_of("a", (0, 0.1, False))
+    with receiving() as receiver:
+        with traced(receiver, "churn"):
+            with spans.root("trial") as told:
+                plan.trace = told.traceparent
+            replay(FakeCoordinator(plan), FakeCluster(1), tmp_path)
+        deleted = receiver.only("delete pod")
+        assert deleted.parent_span_id == receiver.only("trial").span_id
+    about = values(deleted.attributes)
+    assert about.pop("trellis.late_s") >= 0.0
+    assert about == {
+        "k8s.pod.name": "peers-0-0",
+        "trellis.host": "host-0",
+        "trellis.peer": 0,
+        "trellis.session": 3,
+        "trellis.graceful": False,
+    }
+    assert deleted.start_time_unix_nano < deleted.end_time_unix_nano
 
 
 def coordinator_start(path: Path) -> int:

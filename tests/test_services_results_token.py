@@ -4,6 +4,8 @@ import base64
 import http.client
 
 import pytest
+from opentelemetry.proto.trace.v1.trace_pb2 import Span
+from otlp_receiver import receiving, traced, values
 from served_run import begin, serving
 
 from emulator.experiment.run.directory import RunDirectory
@@ -74,3 +76,19 @@ def test_without_the_token_nothing_is_read(run, guarded, headers, path):
 def test_with_the_token_all_is_read(run, guarded, headers, path):
     begin(run)
     assert _ask_with(guarded, path, headers)[0] == 200
+
+
+def test_operators_are_told_each_request_and_how_it_was_answered(run):
+    begin(run)
+    with receiving() as receiver:
+        with traced(receiver, "results"), serving(run, "the token") as server:
+            _ask_with(server, "/status", {"Authorization": "Bearer the token"})
+            _ask_with(server, "/status?token=guessed", {})
+            _ask_with(server, "/healthz", {})
+        answered, refused = (span for _, span in receiver.told())
+    assert answered.name == refused.name == "GET /status"
+    assert answered.kind == Span.SPAN_KIND_SERVER
+    about = values(answered.attributes)
+    assert (about["http.response.status_code"], about["url.path"]) == (200, "/status")
+    assert values(refused.attributes)["http.response.status_code"] == 401
+    assert "guessed" not in str(refused)

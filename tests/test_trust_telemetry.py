@@ -13,9 +13,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
+from otlp_receiver import receiving, traced
 from test_telemetry_export import Collector, running
 
-from emulator.telemetry.collector_gate import NotTheirs, refuse_others, serve_gate
+from emulator.telemetry.collector_gate import (
+    NotTheirs,
+    ProgramsDoor,
+    open_collector,
+    refuse_others,
+    serve_gate,
+)
 from emulator.telemetry.exporter import METHODS, Exporter, ExportError, admitted
 from emulator.telemetry.otlp_files import FileSink
 from emulator.telemetry.recorder import Recorder
@@ -38,21 +45,30 @@ def spans(trial: str = "vitis-1", host: str = "host-3") -> TracesData:
 
 
 @contextmanager
-def gate(collector: Collector) -> Iterator[str]:
-    """Start the gate before this Collector and yield its address."""
+def gate(collector: Collector, own: Collector | None = None) -> Iterator[str]:
+    """Start the gate before this Collector, and before the programs' `own` one, and yield its address."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
-    serving = serve_gate("127.0.0.1:0", f"127.0.0.1:{collector.port}", KEY, OPEN)
+    programs = None
+    if own is not None:
+        opening = _door(f"127.0.0.1:{own.port}")
+        programs = asyncio.run_coroutine_threadsafe(opening, loop).result(20)
+    serving = serve_gate("127.0.0.1:0", f"127.0.0.1:{collector.port}", KEY, OPEN, programs)
     server, channel, port = asyncio.run_coroutine_threadsafe(serving, loop).result(20)
     try:
         yield f"127.0.0.1:{port}"
     finally:
         asyncio.run_coroutine_threadsafe(server.stop(0), loop).result(20)
-        asyncio.run_coroutine_threadsafe(channel.close(None), loop).result(20)
+        for each in (channel, *((programs.channel,) if programs else ())):
+            asyncio.run_coroutine_threadsafe(each.close(None), loop).result(20)
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
         loop.close()
+
+
+async def _door(collector: str) -> ProgramsDoor:
+    return ProgramsDoor(open_collector(collector), "token of programs")
 
 
 def send(address: str, message: bytes, ticket: str = TICKET, signal: str = "traces") -> grpc.StatusCode:
@@ -208,3 +224,35 @@ def test_releases_that_share_a_secret_take_no_ticket_of_each_other() -> None:
     ticket = write_ticket(key_of(KEY, "one"), "vitis-1", "host-3", UNTIL)
     assert read_ticket(key_of(KEY, "one"), ticket, 0.0) == ("vitis-1", "host-3")
     assert read_ticket(key_of(KEY, "two"), ticket, 0.0) is None
+
+
+def test_what_programs_tell_of_themselves_goes_to_another_port_of_the_collector() -> None:
+    with running() as collector, running() as own, gate(collector, own) as address:
+        message = spans(trial="../../elsewhere").SerializeToString()
+        assert send(address, message, "token of programs") is grpc.StatusCode.OK
+        assert own.traces.messages == [message] and not collector.traces.messages
+        assert send(address, spans().SerializeToString()) is grpc.StatusCode.OK
+        assert len(own.traces.messages) == len(collector.traces.messages) == 1
+
+
+@pytest.mark.parametrize(
+    ("token", "signal"), [("token of others", "traces"), ("token of programs", "metrics")]
+)
+def test_the_token_of_programs_opens_the_way_for_spans_alone(token: str, signal: str) -> None:
+    with running() as collector, running() as own, gate(collector, own) as address:
+        sent = send(address, spans().SerializeToString(), token, signal)
+        assert sent is grpc.StatusCode.UNAUTHENTICATED
+        for each in (collector, own):
+            assert not each.traces.messages and not each.metrics.messages
+
+
+def test_operators_are_told_of_what_the_gate_refuses() -> None:
+    with (
+        receiving() as receiver,
+        running() as collector,
+        traced(receiver, "gate"),
+        gate(collector) as address,
+    ):
+        assert send(address, spans().SerializeToString(), "x") is grpc.StatusCode.UNAUTHENTICATED
+    refused = receiver.only("refuse telemetry")
+    assert "does not show a ticket" in refused.status.message

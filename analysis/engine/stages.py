@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from threading import Event, Thread
 from typing import TYPE_CHECKING
 
+from emulator.tracing.spans import record
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -58,12 +60,16 @@ def in_words(note: Callable[[str], None]) -> Tell:
 
 
 class Stages:
-    """The stages, each of which is told of as it begins. They come in order; some may be left out."""
+    """The stages, each of which is told of as it begins. They come in order; some may be left out.
+
+    With the `with` statement the last one ends, too.
+    """
 
     def __init__(self, tell: Tell, trace_bytes: int, first: str) -> None:
         """Begin with the stage `first`; `trace_bytes` is the size of the traces to analyse."""
         self._tell = tell
         self._began = time.monotonic()
+        self._under_way, self._since_ns = "", 0
         names = list(_SECONDS)
         self._weights = {
             name: _SECONDS[name][0] + _SECONDS[name][1] * trace_bytes / 1e6
@@ -72,12 +78,27 @@ class Stages:
 
     def begin(self, stage: str, part: float = 0.0) -> None:
         """Tell that all before this stage is done, and this part (0 to 1) of it."""
+        if stage != self._under_way:
+            self.end()
+            self._under_way, self._since_ns = stage, time.time_ns()
         names = list(self._weights)
         done = sum(self._weights[name] for name in names[: names.index(stage)]) + part * self._weights[stage]
         share = done / sum(self._weights.values())
         elapsed = time.monotonic() - self._began
         left = elapsed * (1 - share) / share if share >= _LEAST_SHARE else None
         self._tell(Standing(stage, share, left))
+
+    def __enter__(self) -> Stages:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.end()
+
+    def end(self) -> None:
+        """End the stage that is under way, which is a span of its own for operators."""
+        if self._under_way:
+            record(self._under_way, self._since_ns, time.time_ns())
+        self._under_way = ""
 
     @contextmanager
     def watching(self, stage: str, spark: SparkSession) -> Iterator[None]:

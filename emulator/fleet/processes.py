@@ -25,6 +25,8 @@ from emulator.fleet.host.member import own_versions
 from emulator.fleet.host.stop_signals import WORD, is_stopped
 from emulator.network.loopback import any_port
 from emulator.runtime.progress import Report
+from emulator.tracing.log_lines import words_of
+from emulator.tracing.spans import span
 from emulator.trust.credentials import Credentials, new_token
 
 _INHERITED = "/dev/stdin"
@@ -49,7 +51,8 @@ def run_processes(spec: TrialSpec, plan: Plan, directory: TrialDirectory, report
         early_end = asyncio.run(conduct(coordinator, any_port(), fleet, report, trust))
     finally:
         fleet.close()
-    fidelity = judge(coordinator, own_versions(), early_end)
+    with span("judge"):
+        fidelity = judge(coordinator, own_versions(), early_end)
     fidelity.write(directory.fidelity)
     return fidelity
 
@@ -127,7 +130,7 @@ class _Child:
         with self._log.open("rb") as log:
             log.seek(max(self._log.stat().st_size - 4096, 0))
             lines = log.read().decode(errors="replace").strip().splitlines()
-        return f"{how}: {lines[-1].strip()}" if lines else how
+        return f"{how}: {words_of(lines[-1].strip())}" if lines else how
 
     def _stopped_for_long(self) -> str:
         if not is_stopped(self.process.pid):

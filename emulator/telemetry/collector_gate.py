@@ -1,13 +1,16 @@
 """The gate before a Collector: each host may send its own telemetry of a trial, and nothing else.
 
 A host shows the ticket that the coordinator gave it. The origin that a request names must be the ticket's;
-the request is passed on as it came.
+the request is passed on as it came. Programs of the release show a token instead, with what they tell of
+themselves; it goes to another port of the Collector, which keeps it apart from the trials.
 """
 
 from __future__ import annotations
 
+import hmac
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 import grpc
@@ -17,6 +20,7 @@ from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 
 from emulator.telemetry import names
 from emulator.telemetry.exporter import METHODS
+from emulator.tracing import spans
 from emulator.trust.credentials import AUTHORIZATION, Credentials
 from emulator.trust.tickets import read_ticket
 
@@ -38,15 +42,45 @@ class NotTheirs(ValueError):
     """A request names another origin than its sender."""
 
 
+@dataclass(frozen=True, slots=True)
+class ProgramsDoor:
+    """The way by which programs of the release send spans of themselves."""
+
+    channel: grpc.aio.Channel
+    """The channel to the Collector's port for them, of `open_collector`."""
+    token: str = field(repr=False)
+
+    def opens(self, shown: str) -> bool:
+        """Return whether the token was shown; the time of the check tells nothing of it."""
+        return hmac.compare_digest(shown.encode(), self.token.encode())
+
+
 async def serve_gate(
-    listen: str, collector: str, key: str, credentials: Credentials
+    listen: str, collector: str, key: str, credentials: Credentials, programs: ProgramsDoor | None = None
 ) -> tuple[grpc.aio.Server, grpc.aio.Channel, int]:
     """Start the gate to the Collector at `collector`. Returns the server, the channel and the port.
 
-    The caller closes server and channel. Raises OSError if the address cannot be bound.
+    The caller closes server and channel. Without `programs` only hosts may send. Raises OSError if the
+    address cannot be bound.
     """
     options = [("grpc.max_receive_message_length", _LONGEST), ("grpc.so_reuseport", 0), *credentials.bounds]
-    channel = grpc.aio.insecure_channel(
+    channel = open_collector(collector)
+    server = grpc.aio.server(options=options, maximum_concurrent_rpcs=_AT_ONCE)
+    for signal, method in METHODS.items():
+        service, _, name = method.strip("/").partition("/")
+        answer = _Answer(channel.unary_unary(method, None, None), key)
+        if programs is not None and signal == "traces":
+            answer.admit(programs, programs.channel.unary_unary(method, None, None))
+        handler = grpc.stream_unary_rpc_method_handler(answer.give)
+        server.add_generic_rpc_handlers([grpc.method_handlers_generic_handler(service, {name: handler})])
+    port = credentials.listen(server, listen)
+    await server.start()
+    return server, channel, port
+
+
+def open_collector(collector: str) -> grpc.aio.Channel:
+    """Return a channel to a Collector. It has to be made where a loop of asyncio runs."""
+    return grpc.aio.insecure_channel(
         collector,
         options=[
             ("grpc.max_send_message_length", _LONGEST),
@@ -54,38 +88,54 @@ async def serve_gate(
             ("grpc.max_reconnect_backoff_ms", 2000),
         ],
     )
-    server = grpc.aio.server(options=options, maximum_concurrent_rpcs=_AT_ONCE)
-    for method in METHODS.values():
-        service, _, name = method.strip("/").partition("/")
-        handler = grpc.stream_unary_rpc_method_handler(_passing(channel.unary_unary(method, None, None), key))
-        server.add_generic_rpc_handlers([grpc.method_handlers_generic_handler(service, {name: handler})])
-    port = credentials.listen(server, listen)
-    await server.start()
-    return server, channel, port
 
 
-def _passing(export: Callable[..., Any], key: str) -> Callable[..., Any]:
-    """Return a handler of single messages as a stream, to read the ticket before the message."""
+Export = Callable[..., Awaitable[bytes]]
 
-    async def answer(requests: AsyncIterator[bytes], context: Any) -> bytes:
-        shown = str(dict(context.invocation_metadata()).get(AUTHORIZATION, ""))
-        of = read_ticket(key, shown.removeprefix(_SCHEME), time.time())
+
+class _Answer:
+    """A handler of single messages as a stream, to read ticket or token before the message."""
+
+    def __init__(self, export: Export, key: str) -> None:
+        self._export = export
+        self._key = key
+        self._programs: tuple[ProgramsDoor, Export] | None = None
+
+    def admit(self, programs: ProgramsDoor, export: Export) -> None:
+        """Pass on what programs of the release send."""
+        self._programs = programs, export
+
+    async def give(self, requests: AsyncIterator[bytes], context: Any) -> bytes:
+        shown = str(dict(context.invocation_metadata()).get(AUTHORIZATION, "")).removeprefix(_SCHEME)
+        if self._programs is not None and self._programs[0].opens(shown):
+            return await _passed_on(self._programs[1], await anext(aiter(requests), b""), context)
+        of = read_ticket(self._key, shown, time.time())
         if of is None:
             why = "the request does not show a ticket of this release's coordinator that still holds"
-            await context.abort(grpc.StatusCode.UNAUTHENTICATED, why)
+            await _refuse(grpc.StatusCode.UNAUTHENTICATED, why, context)
             raise AssertionError
         request = await anext(aiter(requests), b"")
         try:
             refuse_others(request, *of)
         except NotTheirs as error:
-            await context.abort(grpc.StatusCode.PERMISSION_DENIED, str(error))
-        try:
-            reply: bytes = await export(request, timeout=_DEADLINE)
-        except grpc.aio.AioRpcError as error:
-            await context.abort(error.code(), error.details() or "")
-        return reply
+            await _refuse(grpc.StatusCode.PERMISSION_DENIED, str(error), context)
+        return await _passed_on(self._export, request, context)
 
-    return answer
+
+async def _passed_on(export: Export, request: bytes, context: Any) -> bytes:
+    try:
+        return await export(request, timeout=_DEADLINE)
+    except grpc.aio.AioRpcError as error:
+        await _refuse(error.code(), error.details() or "", context)
+        raise AssertionError from None
+
+
+async def _refuse(code: grpc.StatusCode, why: str, context: Any) -> None:
+    """Refuse a request, and tell operators from where it came and why it was refused."""
+    now = time.time_ns()
+    about = {"client.address": str(context.peer()), "rpc.grpc.status_code": code.name}
+    spans.record("refuse telemetry", now, now, about, error=why)
+    await context.abort(code, why)
 
 
 def refuse_others(request: bytes, trial: str, host: str) -> None:

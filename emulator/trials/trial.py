@@ -29,6 +29,8 @@ from emulator.experiment.run.seals import seal
 from emulator.experiment.run.versions import machine, now, versions
 from emulator.files.disk import full_disk
 from emulator.runtime.progress import Progress, Report
+from emulator.tracing import spans
+from emulator.trials.trial_span import VirtualPhases, trial_span
 
 FINISHED = ("valid", "invalid")
 PIPE_INTERVAL = 0.2
@@ -77,20 +79,35 @@ def run_trial(
     journal). An error makes the trial `failed` and is raised again; an interrupt makes it `planned`, so that
     it is run when the run is resumed. Without `runtime` the trial runs in the one of the spec.
     """
+    with trial_span(spec, directory) as told:
+        fidelity = _run_trial(spec, directory, report, (about or {}) | told.fields, runtime)
+        told.verdict(fidelity)
+        return fidelity
+
+
+def _run_trial(
+    spec: TrialSpec,
+    directory: TrialDirectory,
+    report: Report,
+    about: dict[str, Any],
+    runtime: Runtime | None,
+) -> Fidelity:
     directory.path.mkdir(parents=True, exist_ok=True)
     if not directory.journal.exists():
         shutil.rmtree(directory.telemetry, ignore_errors=True)
     directory.fidelity.unlink(missing_ok=True)
-    facts = {"versions": versions(), "machine": machine()} | (about or {})
+    facts = {"versions": versions(), "machine": machine()} | about
     directory.write_status(
         state="running", started=now(), ended=None, reasons=[], progress=None, digests=None, **facts
     )
     watch = _Watch(directory, report)
     try:
         watch(Progress("plan", 0.0, spec.phases.end, 0, 0, 0, 0))
-        plan_trial(spec, directory)
-        plan = _read_plan(spec, directory)
-        fidelity = (runtime or _runtime(spec))(_laid_out(spec, plan), plan, directory, watch)
+        with spans.span("plan"):
+            plan_trial(spec, directory)
+            plan = _read_plan(spec, directory)
+        with VirtualPhases(spec, watch) as seen:
+            fidelity = (runtime or _runtime(spec))(_laid_out(spec, plan), plan, directory, seen)
     except KeyboardInterrupt:
         with contextlib.suppress(OSError):  # the disk may be full
             directory.write_status(state="planned", ended=now(), reasons=["interrupted"])
@@ -105,8 +122,10 @@ def run_trial(
             raise RuntimeError(describe(error)) from error
         raise
     state = "valid" if fidelity.valid else "invalid"
+    with spans.span("seal"):
+        digests = seal(directory)
     directory.write_status(
-        state=state, ended=now(), reasons=fidelity.reasons, progress=watch.last, digests=seal(directory)
+        state=state, ended=now(), reasons=fidelity.reasons, progress=watch.last, digests=digests
     )
     return fidelity
 
@@ -224,6 +243,7 @@ def main() -> int:
         job = Job.from_json(line.decode())
         threading.Thread(target=_end_with_parent, name="parent", daemon=True).start()
         pipe = _Pipe(job.progress_pipe)
+        spans.begin("trial" if job.spec.runtime.kind == "virtual" else "coordinator")
         return 0 if run_trial(job.spec, TrialDirectory(job.directory), pipe, job.about).valid else 1
     except KeyboardInterrupt:
         return 130
@@ -234,6 +254,7 @@ def main() -> int:
             traceback.print_exc()
         return 1
     finally:
+        spans.end()
         gc.freeze()  # The process ends, so the collector need not look through all that the trial has left.
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from emulator.experiment.file.variants import Trial
 from emulator.experiment.run.directory import TrialDirectory
 from emulator.runtime.progress import Progress
+from emulator.tracing.log_lines import words_of
 from emulator.trials.child import Descriptors, Start, end, interrupt
 from emulator.trials.trial import REASON, Job
 
@@ -82,7 +83,7 @@ class Worker:
     def last_words(self) -> str:
         """Return the last line that the process printed, if any."""
         lines = self.log.read_text(errors="replace").split("\n") if self.log.exists() else []
-        return next((line.strip() for line in reversed(lines) if line.strip()), "")
+        return next((words_of(line.strip()) for line in reversed(lines) if line.strip()), "")
 
 
 def _pipe(reads: contextlib.ExitStack, writes: contextlib.ExitStack) -> tuple[int, int]:

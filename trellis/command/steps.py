@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
@@ -49,6 +50,23 @@ def need_writable(directory: RunDirectory) -> None:
     )
 
 
+@contextmanager
+def told_to_operators(directory: RunDirectory, step: str) -> Iterator[None]:
+    """Trace a step, if the environment asks for it, below the span of the run's trial.
+
+    Nothing is left when the step has ended, since processes may be forked later.
+    """
+    from analysis.trial_traces import analysis_span
+    from emulator.tracing import spans
+
+    spans.begin("analysis")
+    try:
+        with analysis_span(directory, step):
+            yield
+    finally:
+        spans.end()
+
+
 def analyze_run(directory: RunDirectory, screen: Screen, early: EarlySpark | None = None) -> None:
     """Make the tables and the summary of a run. Raises UserError if Spark fails."""
 
@@ -83,7 +101,7 @@ def _read_telemetry(directory: RunDirectory, screen: Screen, word: str, read: Ca
             step.stage(standing.stage, standing.share, standing.left_s)
 
         try:
-            with alone(directory), spark_in_words(directory):
+            with alone(directory), spark_in_words(directory), told_to_operators(directory, "analysis"):
                 read(tell)
         except JavaError as error:
             again = f"trellis analyze {shlex.quote(str(directory.path))}"
@@ -104,7 +122,8 @@ def report_run(
         from analysis.report.report import write_report
 
         try:
-            write_report(directory, events)
+            with told_to_operators(directory, "report"):
+                write_report(directory, events)
         except ResultsError as error:
             raise UserError(str(error)) from None
         report_outcome(directory, junit)

@@ -5,6 +5,7 @@ It listens to its own pod alone, where the gate asks for tickets: not every Coll
 */}}
 {{- define "trellis.collector.config" -}}
 {{- $forward := .Values.telemetry.forward -}}
+{{- $programs := eq (include "trellis.programs.way" .) "collector" -}}
 extensions:
   health_check:
     endpoint: ":13133"
@@ -14,6 +15,12 @@ receivers:
       grpc:
         endpoint: 127.0.0.1:4316
         max_recv_msg_size_mib: 64
+  {{- if $programs }}
+  otlp/programs:
+    protocols:
+      grpc:
+        endpoint: 127.0.0.1:4315
+  {{- end }}
 processors:
   memory_limiter:
     check_interval: 1s
@@ -37,6 +44,16 @@ exporters:
       enabled: true
       resource_attribute: trellis.trial
   {{- end }}
+  {{- if $programs }}
+  {{- /* What programs tell of themselves is no telemetry of a trial, and is kept for a while only. */}}
+  file/programs:
+    path: /var/lib/trellis/programs/traces.otlp
+    format: proto
+    compression: zstd
+    rotation:
+      max_megabytes: 64
+      max_backups: 1
+  {{- end }}
   {{- if $forward.endpoint }}
   otlp/forward:
     endpoint: {{ $forward.endpoint | quote }}
@@ -54,6 +71,18 @@ service:
     {{- if $forward.endpoint }}
     {{ $signal }}/forward:
       receivers: [otlp]
+      processors: [batch]
+      exporters: [otlp/forward]
+    {{- end }}
+    {{- end }}
+    {{- if $programs }}
+    traces/programs:
+      receivers: [otlp/programs]
+      processors: [memory_limiter]
+      exporters: [file/programs]
+    {{- if $forward.endpoint }}
+    traces/programs-forward:
+      receivers: [otlp/programs]
       processors: [batch]
       exporters: [otlp/forward]
     {{- end }}

@@ -12,6 +12,7 @@ from emulator.fleet.coordinator.authorization import UNGUARDED, Trust
 from emulator.fleet.coordinator.coordinator import Coordinator, listed
 from emulator.fleet.coordinator.hold_ups import hold_up
 from emulator.fleet.coordinator.service import CoordinatorService
+from emulator.fleet.coordinator.trial_spans import trial_spans
 from emulator.runtime.progress import Progress, Report
 from emulator.runtime.realtime.clock import unix_ns
 
@@ -71,10 +72,22 @@ async def follow(
 
     Returns the reason if it ended early, or "".
     """
+    with trial_spans(coordinator) as watch:
+        return await _follow(coordinator, report, deaths, start_limit, watch)
+
+
+async def _follow(
+    coordinator: Coordinator,
+    report: Report,
+    deaths: Callable[[], dict[str, str]],
+    start_limit: float,
+    watch: Callable[[int], None],
+) -> str:
     began = reported = time.monotonic()
     why = ""
     while True:
         now = unix_ns()
+        watch(now)
         for name, cause in deaths().items():
             coordinator.lose(name, cause)
         if time.monotonic() - reported >= _REPORT_PERIOD:

@@ -20,6 +20,7 @@ from emulator.fleet.host.assignment import put_network, put_script, spec_for_hos
 from emulator.runtime.plan_script import faults_hit, network_of, script_of
 from emulator.runtime.progress import Progress
 from emulator.runtime.tracker import Tracker
+from emulator.tracing import spans
 from trellis.v1 import control_pb2
 
 _START_DELAY_NS = (500_000_000, 60_000_000_000)
@@ -60,6 +61,8 @@ class Coordinator:
         self.runtime = spec.runtime
         self.trial = trial
         self.time_scale = spec.runtime.time_scale
+        self.trace = spans.current()
+        """The traceparent of the trial's span, which hosts put theirs below; "" if nothing is traced."""
         self.start_ns: int | None = None
         """The unix time of trial time 0, None until all hosts are ready."""
         self.stopping = False
@@ -113,6 +116,7 @@ class Coordinator:
             incarnation=member.incarnation,
             sessions_end_with_host=self.pods_end_sessions,
             came_back=bool(member.returns) and member.returns[-1] in self.restarts(member),
+            trace=self.trace,
         )
         kind = self.spec.workload.kind
         put_script(assignment, script_of(self._plan, kind, self.spec.phases.end, own), kind)
@@ -273,6 +277,7 @@ class Coordinator:
             start_unix_ns=self.start_ns,
             time_scale=self.time_scale,
             end_s=self.spec.phases.end,
+            trace=self.trace,
         )
         plan.kills.extend(kill for kill in self.kills if (kill.peer, kill.session) not in self.killed)
         return plan

@@ -15,6 +15,8 @@ from emulator.fleet.coordinator.host_words import check_killed, check_peers, che
 from emulator.fleet.coordinator.journal import Journal
 from emulator.runtime.realtime.clock import unix_ns
 from emulator.runtime.realtime.streams import OPTIONS
+from emulator.tracing import spans
+from emulator.tracing.tracer import Attributes
 from emulator.trust.tickets import write_ticket
 from trellis.v1 import control_pb2, control_pb2_grpc
 
@@ -80,6 +82,8 @@ class CoordinatorService(control_pb2_grpc.CoordinatorServicer):
             raise
         self._note("register", request, at_ns)
         assignment.ticket = self._ticket(coordinator, request.host)
+        about: Attributes = {"trellis.host": request.host, "trellis.incarnation": assignment.incarnation}
+        spans.record("hand out plan", at_ns, unix_ns(), about, coordinator.trace)
         return assignment
 
     async def MeasureClock(self, request: control_pb2.ClockRequest, context: Any) -> control_pb2.ClockReply:

@@ -111,6 +111,7 @@ def without_plan(assignment: control_pb2.Assignment) -> control_pb2.Assignment:
         incarnation=assignment.incarnation,
         sessions_end_with_host=assignment.sessions_end_with_host,
         came_back=assignment.came_back,
+        trace=assignment.trace,
     )
 
 

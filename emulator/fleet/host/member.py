@@ -36,6 +36,7 @@ from emulator.runtime.realtime.self_measurement import Observer, progress_of
 from emulator.runtime.realtime.streams import Links, LinksService
 from emulator.telemetry.exporter import admitted
 from emulator.telemetry.recorder import Recorder, SinkFactory
+from emulator.tracing.spans import span
 from emulator.trust.credentials import OPEN, Credentials
 from trellis.v1 import control_pb2
 
@@ -114,6 +115,11 @@ class Membership:
     def trial(self) -> str:
         return self._assignment.trial
 
+    @property
+    def trace(self) -> str:
+        """The traceparent of the trial's span, "" if the coordinator is not traced."""
+        return self._assignment.trace
+
     def leave(self) -> None:
         """End early: the host's peers leave, and the host tells only what it wrote."""
         self._leaving = True
@@ -130,8 +136,10 @@ class Membership:
         if lacking := self._enforcement.lacking(spec):  # this host fails before the others have to start
             return await self._finish(control_pb2.HostFidelity(error=lacking))
         assert isinstance(spec.runtime, RealTime)
-        offset = await self._asked(partial(measure_clock_offset, self._stub, name))
-        start = await self._await_start(offset)
+        with span("measure clock"):
+            offset = await self._asked(partial(measure_clock_offset, self._stub, name))
+        with span("await start"):
+            start = await self._await_start(offset)
         start_ns = start.start_unix_ns + offset
         clock = TrialClock(start_ns, spec.runtime.time_scale)
         enforcement = self._enforcement
@@ -139,7 +147,8 @@ class Membership:
             enforcement.begin(assignment, spec, self._network, start)
         except NotEnforced as refusal:
             return await self._finish(control_pb2.HostFidelity(error=str(refusal)))
-        await enforcement.measure_before(clock)
+        with span("measure round trips"):
+            await enforcement.measure_before(clock)
         try:
             recorder = Recorder(
                 self._telemetry,
@@ -188,10 +197,12 @@ class Membership:
         observer.follow()
         try:
             try:
-                await self._live(host, controller, start)
+                with span("run peers"):
+                    await self._live(host, controller, start)
                 observer.observe_end()
             finally:
-                error = await _close(recorder)
+                with span("close telemetry"):
+                    error = await _close(recorder)
         except TrialGone:
             raise
         except Exception as failure:
@@ -289,7 +300,8 @@ class Membership:
 
     async def _finish(self, result: control_pb2.HostFidelity) -> str:
         result.host, result.trial = self._name, self.trial
-        await self._asked(partial(self._stub.Finish, result, timeout=_CALL_LIMIT))
+        with span("finish"):
+            await self._asked(partial(self._stub.Finish, result, timeout=_CALL_LIMIT))
         return result.error
 
     async def _asked(self, call: Callable[[], Awaitable[Any]], limit: float | None = None) -> Any:

@@ -17,8 +17,10 @@ import grpc.aio
 
 from emulator.fleet.host.delay_enforcement import Enforcement
 from emulator.fleet.host.member import AWAY, Membership, TrialGone, own_versions
+from emulator.runtime.realtime.clock import unix_ns
 from emulator.runtime.realtime.streams import OPTIONS, LinksService
 from emulator.telemetry.recorder import SinkFactory
+from emulator.tracing import log_lines, spans
 from emulator.trust.credentials import OPEN, Credentials
 from emulator.trust.interceptor import Door
 from trellis.v1 import control_pb2, control_pb2_grpc, wire_pb2_grpc
@@ -116,8 +118,7 @@ class _Program:
         async with self._place.credentials.open(self._place.coordinator, OPTIONS) as channel:
             await asyncio.wait_for(channel.channel_ready(), _REGISTER_LIMIT)
             stub = self._stub(channel)
-            assignment = stub.Register(self._registration, timeout=_CALL_LIMIT)
-            return await self._take_part(self._join(stub, await assignment, _PATIENCE))
+            return await self._take_part(self._join(stub, await self._assigned(stub), _PATIENCE))
 
     async def _all_trials(self) -> str:
         async with self._place.credentials.open(self._place.coordinator, OPTIONS) as channel:
@@ -143,8 +144,7 @@ class _Program:
         said = time.monotonic()
         while True:
             try:
-                assignment = stub.Register(self._registration, timeout=_CALL_LIMIT)
-                return self._join(stub, await assignment, _LONG_PATIENCE)
+                return self._join(stub, await self._assigned(stub), _LONG_PATIENCE)
             except grpc.aio.AioRpcError as error:
                 if error.code() is grpc.StatusCode.OUT_OF_RANGE:
                     return None
@@ -154,6 +154,14 @@ class _Program:
                     said = time.monotonic()
                     print(f"waiting for {self._place.coordinator}: {error.details()}", flush=True)
             await asyncio.sleep(_PAUSE)
+
+    async def _assigned(self, stub: Any) -> control_pb2.Assignment:
+        """Register, and return the host's part of the plan."""
+        asked = unix_ns()
+        assignment: control_pb2.Assignment = await stub.Register(self._registration, timeout=_CALL_LIMIT)
+        about = {"trellis.host": self._place.name}
+        spans.record("register", asked, unix_ns(), about, assignment.trace)
+        return assignment
 
     def _join(self, stub: Any, assignment: control_pb2.Assignment, patience: float) -> Membership:
         place = self._place
@@ -171,7 +179,13 @@ class _Program:
 
     async def _take_part(self, membership: Membership) -> str:
         self._membership = membership
+        log_lines.of_trial(membership.trial, membership.trace)
+        about = {"trellis.host": self._place.name, "trellis.trial": membership.trial}
         try:
-            return await membership.run()
+            with spans.span("take part", about, membership.trace) as told:
+                if problem := await membership.run():
+                    told.fail(problem)
+                return problem
         finally:
+            log_lines.of_trial("", "")
             self._membership = None

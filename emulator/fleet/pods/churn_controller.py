@@ -23,6 +23,8 @@ from emulator.runtime.realtime.self_measurement import told_of
 from emulator.telemetry import names
 from emulator.telemetry.exporter import admitted
 from emulator.telemetry.recorder import Recorder, SinkFactory
+from emulator.tracing import log_lines, spans
+from emulator.tracing.tracer import Attributes
 from trellis.v1 import control_pb2
 
 _KEPT_LIMIT, _KEPT_PERIOD = 10.0, 0.01
@@ -148,6 +150,7 @@ class _Replay:
             sink=sink,
             incarnation=unix_ns(),
         )
+        log_lines.of_trial(plan.trial, plan.trace)
         _say(f"{plan.trial}: {len(plan.kills)} sessions are to end with their pods")
         try:
             async with asyncio.TaskGroup() as group:
@@ -163,6 +166,7 @@ class _Replay:
                 await asyncio.to_thread(recorder.close)
             except OSError as error:
                 _say(f"{plan.trial}: {error}")
+            log_lines.of_trial("", "")
 
     async def _delete_when_due(self, group: asyncio.TaskGroup) -> None:
         churn = self._churn
@@ -193,6 +197,7 @@ class _Replay:
             outcome = await self._outcomes.get()
             kill = outcome.kill
             asked_s, gone_s = self._trial_s(outcome.asked), -1.0
+            _tell_operators(outcome, self._plan.trace)
             if outcome.gone is None:
                 self._failed += 1
             else:
@@ -247,6 +252,21 @@ class _Replay:
             f"{self._plan.trial}: {len(self._late)} pods are gone, {self._failed} kills failed; "
             f"99 % were asked for at most {late} late and gone {took} later"
         )
+
+
+def _tell_operators(outcome: Outcome, trace: str) -> None:
+    """Tell a deletion in the trial's trace, from the request to the pod's end."""
+    kill = outcome.kill
+    about: Attributes = {
+        "k8s.pod.name": kill.pod,
+        "trellis.host": kill.host,
+        "trellis.peer": kill.peer,
+        "trellis.session": kill.session,
+        "trellis.graceful": kill.graceful,
+        "trellis.late_s": outcome.asked - kill.due,
+    }
+    ended = _now() if outcome.gone is None else outcome.gone
+    spans.record("delete pod", int(outcome.asked * 1e9), int(ended * 1e9), about, trace, error=outcome.error)
 
 
 async def _until_kept(recorder: Recorder) -> None:

@@ -24,6 +24,7 @@ from emulator.fleet.host.member import own_versions
 from emulator.fleet.pods.pod_endings import note_endings
 from emulator.runtime.progress import Report
 from emulator.runtime.realtime.clock import unix_ns
+from emulator.tracing.spans import span
 
 T = TypeVar("T")
 
@@ -56,8 +57,9 @@ class PodFleet:
             early_end = self._wait(self._conduct(coordinator, directory, report))
         finally:
             self.now = None
-        note_endings(coordinator)
-        fidelity = judge(coordinator, own_versions(), early_end)
+        with span("judge"):
+            note_endings(coordinator)
+            fidelity = judge(coordinator, own_versions(), early_end)
         fidelity.write(directory.fidelity)
         return fidelity
 

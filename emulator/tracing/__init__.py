@@ -1,0 +1,6 @@
+"""What the programs of Trellis tell operators about themselves: spans of their own work, and lines of logs.
+
+`spans` is what all programs call, and does nothing unless an endpoint is configured; `sdk` sends spans by the
+OpenTelemetry SDK, and is loaded only then. `log_lines` writes logs as JSON. What peers do is recorded by
+`emulator.telemetry` instead, from which tables are made; nothing from here gets into a run's telemetry.
+"""
