@@ -188,7 +188,7 @@ class Run:
         from analysis.export.figures import figures_of
         from analysis.report.shown import Shown
 
-        return figures_of(Shown.by(self._results))
+        return figures_of(self._results, Shown.by(self._results))
 
     def _what(self, trial: Mapping[str, Any]) -> dict[str, Any]:
         """Return what a trial is."""

@@ -14,10 +14,12 @@ LEVELS: Final = 9
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A value as it is shown, and its shade from 0 to 8; None if there is no value."""
+    """A value as it is shown, its shade from 0 to 8, and its number on the scale on which it is shown. Shade
+    and number are None if there is no value."""
 
     text: str
     level: int | None
+    value: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,4 +80,4 @@ def _cell(value: float | None, low: float, high: float, unit: str) -> Cell:
     if value is None:
         return Cell(number(None), None)
     share = (value - low) / (high - low) if high > low else 0.0
-    return Cell(number(shown(value, unit)), min(int(share * LEVELS), LEVELS - 1))
+    return Cell(number(shown(value, unit)), min(int(share * LEVELS), LEVELS - 1), shown(value, unit))

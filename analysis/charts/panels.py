@@ -37,6 +37,8 @@ class Panels:
     about: str
     charts: list[LineChart]
     legend: list[Style]
+    whole: LineChart
+    """The chart without panels, for those who draw elsewhere."""
 
 
 def panels(chart: LineChart, places: Sequence[tuple[str, Style]]) -> Panels:
@@ -53,7 +55,8 @@ def panels(chart: LineChart, places: Sequence[tuple[str, Style]]) -> Panels:
         about = f"{about} The horizontal axis has the {chart.x.label}."
     if chart.moments:
         about = f"{about} Marked are: {', '.join(_told(mark) for mark in chart.moments)}."
-    return Panels(chart.name, chart.title, about, charts, list(dict.fromkeys(style for _, style in places)))
+    legend = list(dict.fromkeys(style for _, style in places))
+    return Panels(chart.name, chart.title, about, charts, legend, chart)
 
 
 def _panel(

@@ -13,10 +13,15 @@ from math import nan
 from analysis.charts.bars import BarChart
 from analysis.charts.chart import LineChart, interval
 from analysis.charts.delivery_tree import Drawing
+from analysis.charts.heat_map import HeatMap
 from analysis.charts.numerals import shown
 from analysis.charts.overlay_graph import OverlayGraph
+from analysis.charts.panels import Panels
 
 Cell = float | int | str
+
+Drawn = LineChart | BarChart | Panels | HeatMap | Drawing | OverlayGraph
+"""What a figure of a report is drawn as."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,23 +32,28 @@ class Values:
     rows: Sequence[Sequence[Cell]]
 
 
-def values_of(chart: LineChart | BarChart | Drawing | OverlayGraph) -> Values:
+def values_of(chart: Drawn) -> Values:
     """Return the values of a chart.
 
     A chart of lines has a row for each point: number and name of the series, x, y, low, high. A chart of
     bars has one for each segment: number and name of the bar and of the part, value, low, high. A delivery
     tree has one for each peer: the peer that sent to it, what it is, its hops from the publisher and the time
-    (ms) from the sender's copy. The graph of an overlay has one for each link that is drawn. `low` and `high`
-    are left out where nothing has an interval.
+    (ms) from the sender's copy. The graph of an overlay has one for each link that is drawn, and a
+    heat map one for each cell. `low` and `high` are left out where nothing has an interval.
     """
-    if isinstance(chart, OverlayGraph):
-        return Values(
-            ("kind", "peer", "neighbour"),
-            [(each.label, *pair) for each in chart.links for pair in each.pairs],
-        )
-    if isinstance(chart, Drawing):
-        return _of_tree(chart)
-    return _of_lines(chart) if isinstance(chart, LineChart) else _of_bars(chart)
+    match chart:
+        case Panels():
+            return _of_lines(chart.whole)
+        case HeatMap():
+            return _of_heat_map(chart)
+        case OverlayGraph():
+            links = [(each.label, *pair) for each in chart.links for pair in each.pairs]
+            return Values(("kind", "peer", "neighbour"), links)
+        case Drawing():
+            return _of_tree(chart)
+        case LineChart():
+            return _of_lines(chart)
+    return _of_bars(chart)
 
 
 def _of_lines(chart: LineChart) -> Values:
@@ -74,6 +84,16 @@ def _of_bars(chart: BarChart) -> Values:
             rows.append((number, row.label, part, chart.parts[part], shown(value, unit), *ends))
     columns = ("number", "bar", "part_number", "part", "value")
     return Values((*columns, *(("low", "high") if has_intervals else ())), rows)
+
+
+def _of_heat_map(chart: HeatMap) -> Values:
+    rows = [
+        (grid.title, row, column, nan if cell.value is None else cell.value)
+        for grid in chart.grids
+        for row, cells in grid.rows
+        for column, cell in zip(chart.columns, cells, strict=True)
+    ]
+    return Values(("setting", "row", "column", "value"), rows)
 
 
 def _of_tree(drawing: Drawing) -> Values:

@@ -38,7 +38,7 @@ def draw_bars(chart: BarChart, width: float) -> Figure:
     for number, (row, laid_out) in enumerate(zip(chart.bars, chart.rows, strict=True)):
         left = 0.0
         for part, value in enumerate(row.values):
-            style = part if several else number
+            style = laid_out.segments[part].style
             axes.barh(
                 number, shown(value, unit), _THICK, left, facecolor=(colour(style), 0.28),
                 edgecolor=colour(style), hatch=HATCHES[style % 8], linewidth=0.7,

@@ -8,7 +8,12 @@ from dataclasses import dataclass
 from analysis.charts.bars import BarChart
 from analysis.charts.chart import LineChart
 from analysis.charts.delivery_tree import Drawing
+from analysis.charts.heat_map import HeatMap
 from analysis.charts.overlay_graph import OverlayGraph
+from analysis.charts.panels import Panels
+from analysis.charts.results import Results
+from analysis.charts.values import Drawn
+from analysis.report.by_what_is_varied import shown_by_what_is_varied
 from analysis.report.shown import Shown
 
 
@@ -20,15 +25,15 @@ class NamedFigure:
     """The anchor in the report's page, which names its files."""
     title: str
     about: str
-    chart: LineChart | BarChart | Drawing | OverlayGraph
+    chart: Drawn
 
 
-def figures_of(shown: Shown) -> dict[str, NamedFigure]:
-    """Return all figures of a report by their names, in its order.
+def figures_of(results: Results, shown: Shown) -> dict[str, NamedFigure]:
+    """Return all figures of a report by their names, in its order, as the page draws them.
 
     The drawing of a section has the name of the section, and a number from the second one on.
     """
-    charts = [chart for part in shown.charts.values() for chart in part]
+    charts = [chart for part in shown.charts.values() for chart in shown_by_what_is_varied(results, part)]
     found = {chart.name: _named(chart) for chart in charts}
     for section in shown.sections:
         for block in (block for _, blocks in section.blocks for block in blocks):
@@ -48,7 +53,7 @@ def free_name(name: str, taken: Container[str]) -> str:
     return free
 
 
-def _named(chart: LineChart | BarChart | OverlayGraph) -> NamedFigure:
+def _named(chart: LineChart | BarChart | Panels | HeatMap | OverlayGraph) -> NamedFigure:
     return NamedFigure(chart.name, chart.title, chart.about, chart)
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Sequence
 from typing import Final
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from analysis.charts.axis import Tick
-from analysis.charts.chart import LineChart, Series, interval
+from analysis.charts.chart import DrawnSeries, LineChart, Series, interval
 from analysis.charts.numerals import shown
 from analysis.charts.time_line import Mark
 from analysis.export.style import (
@@ -34,7 +35,16 @@ def draw_lines(chart: LineChart, width: float) -> Figure:
     several = len(series) > 1
     height = width * _RATIO + (legend_height(labels, width) if several else 0)
     figure = Figure(figsize=(width, height), layout="constrained")
-    axes = figure.subplots()
+    draw_into(figure.subplots(), chart, labels)
+    if several:
+        figure.legend(
+            loc="outside upper left", ncols=legend_columns(labels, width), handlelength=2.6, columnspacing=1.2
+        )
+    return figure
+
+
+def draw_into(axes: Axes, chart: LineChart, labels: Sequence[str] = ()) -> None:
+    """Draw the shown series of a chart, with these labels if there are any."""
     if chart.x.logarithmic:
         axes.set_xscale("log")
     axes.set_xlim(chart.x.low, chart.x.high)
@@ -47,13 +57,9 @@ def draw_lines(chart: LineChart, width: float) -> Figure:
     axes.set_axisbelow(True)
     for mark in chart.moments:
         _draw_mark(axes, mark, chart)
-    for (number, one), label in zip(series, labels, strict=True):
-        _draw_series(axes, one, number, label, chart)
-    if several:
-        figure.legend(
-            loc="outside upper left", ncols=legend_columns(labels, width), handlelength=2.6, columnspacing=1.2
-        )
-    return figure
+    for place, (number, one) in enumerate(shown_series(chart)):
+        laid_out = chart.series[number]
+        _draw_series(axes, one, laid_out, labels[place] if labels else "_", chart)
 
 
 def shown_series(chart: LineChart) -> list[tuple[int, Series]]:
@@ -65,7 +71,14 @@ def shown_series(chart: LineChart) -> list[tuple[int, Series]]:
     ]
 
 
-def _draw_series(axes: Axes, one: Series, number: int, label: str, chart: LineChart) -> None:
+def left_out(chart: LineChart) -> list[str]:
+    """Return the names of the series that have points and are not drawn."""
+    drawn = {number for number, _ in shown_series(chart)}
+    return [one.label for number, one in enumerate(chart.lines) if one.points and number not in drawn]
+
+
+def _draw_series(axes: Axes, one: Series, laid_out: DrawnSeries, label: str, chart: LineChart) -> None:
+    number = laid_out.style
     x, y = chart.quantities
     xs = [shown(p.x, x.unit) for p in one.points]
     ys = [shown(p.y, y.unit) for p in one.points]
@@ -80,7 +93,7 @@ def _draw_series(axes: Axes, one: Series, number: int, label: str, chart: LineCh
     if one.curve and xs[-1] < chart.x.high:
         xs, ys = [*xs, chart.x.high], [*ys, ys[-1]]
     axes.plot(
-        xs, ys, label=label, color=colour(number), linestyle=dash(number), marker=marker(number),
+        xs, ys, label=label, color=colour(number), linestyle=dash(laid_out.dash), marker=marker(number),
         markevery=(number * every // 8 % len(xs), every), markeredgecolor="white", markeredgewidth=0.4,
         clip_on=False,
     )  # fmt: skip

@@ -7,10 +7,12 @@ from typing import Final
 
 from analysis.charts.axis import Axis, Tick
 from analysis.charts.bars import BarChart
-from analysis.charts.chart import LineChart
+from analysis.charts.chart import DrawnSeries, LineChart, Series
+from analysis.charts.panels import Panels
 from analysis.export.latex import comment, escaped
 from analysis.export.lines import shown_series
-from analysis.export.style import COLOURS, DASHES
+from analysis.export.panels import columns_of
+from analysis.export.style import COLOURS, DASHES, legend_columns
 
 _MARKS: Final = ("*", "square*", "triangle*", "diamond*", "pentagon*", "otimes*", "halfcircle*", "star")
 _PATTERNS: Final = (
@@ -18,25 +20,33 @@ _PATTERNS: Final = (
     *("horizontal lines", "crosshatch", "grid", "dots"),
 )
 _RATIO: Final = 0.62
+_PANEL: Final = 1.2
+"""The height (inches) of a panel."""
+_LABELS, _GAP = 0.625, 0.2
+"""The width (inches) that PGFPlots keeps for the labels of an axis, and the one between panels."""
 
 
-def pgfplots(chart: LineChart | BarChart, csv: str, width: float, said: str) -> str:
+def pgfplots(chart: LineChart | BarChart | Panels, csv: str, width: float, said: str) -> str:
     """Return a figure of a width in inches that reads the file `csv` beside it, after the comment `said`."""
-    lines = _of_lines(chart, csv, width) if isinstance(chart, LineChart) else _of_bars(chart, csv, width)
-    needs = (
-        r"It needs \usepackage{pgfplots}, \pgfplotsset{compat=1.16}, \usepgfplotslibrary{fillbetween} and "
-    )
+    match chart:
+        case LineChart():
+            lines = [*_of_lines(chart, csv, width), r"\end{axis}"]
+        case BarChart():
+            lines = [*_of_bars(chart, csv, width), r"\end{axis}"]
+        case Panels():
+            lines = _of_panels(chart, csv, width)
     return "\n".join(
         [
             comment(said),
             comment(
-                needs + r"\usetikzlibrary{patterns}. \figurefolder is the folder of the CSV, with its /."
+                r"It needs \usepackage{pgfplots}, \pgfplotsset{compat=1.16}, "
+                r"\usepgfplotslibrary{fillbetween,groupplots} and \usetikzlibrary{patterns}. "
+                r"\figurefolder is the folder of the CSV, with its /."
             ),
             r"\providecommand\figurefolder{}",
             *(f"\\definecolor{{trellis{i}}}{{HTML}}{{{of[1:].upper()}}}" for i, of in enumerate(COLOURS)),
             r"\begin{tikzpicture}",
             *lines,
-            r"\end{axis}",
             r"\end{tikzpicture}",
             "",
         ]
@@ -45,36 +55,81 @@ def pgfplots(chart: LineChart | BarChart, csv: str, width: float, said: str) -> 
 
 def _of_lines(chart: LineChart, csv: str, width: float) -> list[str]:
     series = shown_series(chart)
+    lines = [_axis(_line_options(chart, width, width * _RATIO))]
+    for number, one in series:
+        laid_out = chart.series[number]
+        lines += _of_series(one, laid_out, number, f"of={number}", csv)
+        if len(series) > 1:
+            lines.append(f"\\addlegendentry{{{escaped(one.label)}}}")
+    return lines
+
+
+def _of_panels(panels: Panels, csv: str, width: float) -> list[str]:
+    """Return a group of plots; what colours and dashes stand for is told in the first one's legend."""
+    columns = columns_of(panels, width)
+    rows = -(-len(panels.charts) // columns)
+    whole = [one.label for one in panels.whole.lines]
     options = [
-        *_frame(width, width * _RATIO, chart.x, chart.x_ticks),
+        f"group style={{group size={columns} by {rows}, horizontal sep={_GAP}in, vertical sep=34pt, "
+        "xticklabels at=edge bottom, xlabels at=edge bottom, "
+        "yticklabels at=edge left, ylabels at=edge left}",
+        *_line_options(panels.whole, (width - _LABELS - _GAP * (columns - 1)) / columns + _LABELS, _PANEL),
+        f"legend columns={legend_columns([style.label for style in panels.legend], width)}",
+        r"legend style={at={(0,1.35)}, anchor=south west}",
+    ]
+    lines = ["\\begin{groupplot}[\n  " + ",\n  ".join(options) + ",\n]"]
+    for place, chart in enumerate(panels.charts):
+        lines.append(f"\\nextgroupplot[title={{{escaped(chart.title)}}}]")
+        for one, laid_out in zip(chart.lines, chart.series, strict=True):
+            if one.points:
+                number = whole.index(laid_out.of)
+                lines += _of_series(one, laid_out, number, f"of={number}, forget plot", csv)
+        if place == 0:
+            for style in panels.legend:
+                look = _look(style.colour, style.dash)
+                lines.append(f"\\addlegendimage{{{look}}}\\addlegendentry{{{escaped(style.label)}}}")
+    return [*lines, r"\end{groupplot}"]
+
+
+def _line_options(chart: LineChart, width: float, height: float) -> list[str]:
+    return [
+        *_frame(width, height, chart.x, chart.x_ticks),
         f"ylabel={{{escaped(chart.y.label)}}}, ymin={chart.y.low:.10g}, ymax={chart.y.high:.10g}",
         *_ticks("y", chart.y.ticks()),
         *(["xmode=log"] if chart.x.logarithmic else []),
         "ymajorgrids",
         r"of/.style={x filter/.expression={\thisrow{number}==#1 ? x : nan}}",
     ]
-    lines = [_axis(options)]
-    for number, one in series:
-        table = f"{{\\figurefolder {csv}}}"
-        if any(p.half for p in one.points):
-            lines += [
-                f"\\addplot[name path={end}{number}, draw=none, forget plot, of={number}] "
-                f"table[col sep=comma, x=x, y={end}] {table};"
-                for end in ("low", "high")
-            ]
-            lines.append(
-                f"\\addplot[trellis{number % 8}, opacity=0.2, forget plot] "
-                f"fill between[of=low{number} and high{number}];"
-            )
-        every = max(len(one.points) // 8, 1)
-        style = f"trellis{number % 8}, {_dash(number)}, mark={_MARKS[number % 8]}, mark size=1.2pt"
+
+
+def _of_series(one: Series, laid_out: DrawnSeries, number: int, options: str, csv: str) -> list[str]:
+    """Return the band and the line of the series with a number in the CSV."""
+    table = f"{{\\figurefolder {csv}}}"
+    lines = []
+    if any(p.half for p in one.points):
+        lines += [
+            f"\\addplot[name path={end}{number}, draw=none, forget plot, of={number}] "
+            f"table[col sep=comma, x=x, y={end}] {table};"
+            for end in ("low", "high")
+        ]
         lines.append(
-            f"\\addplot[{style}, mark repeat={every}, mark options={{solid}}, of={number}] "
-            f"table[col sep=comma, x=x, y=y] {table};"
+            f"\\addplot[trellis{laid_out.style % 8}, opacity=0.2, forget plot] "
+            f"fill between[of=low{number} and high{number}];"
         )
-        if len(series) > 1:
-            lines.append(f"\\addlegendentry{{{escaped(one.label)}}}")
+    every = max(len(one.points) // 8, 1)
+    lines.append(
+        f"\\addplot[{_look(laid_out.style, laid_out.dash)}, mark repeat={every}, {options}] "
+        f"table[col sep=comma, x=x, y=y] {table};"
+    )
     return lines
+
+
+def _look(style: int, dash: int) -> str:
+    """Return how a line of a style looks, whose dashes have a number of their own."""
+    return (
+        f"trellis{style % 8}, {_dash(dash)}, mark={_MARKS[style % 8]}, mark size=1.2pt, "
+        "mark options={solid}"
+    )
 
 
 def _of_bars(chart: BarChart, csv: str, width: float) -> list[str]:
@@ -110,7 +165,7 @@ def _frame(width: float, height: float, x: Axis, ticks: Sequence[Tick]) -> list[
         f"width={width:.4g}in, height={height:.4g}in, scale only axis=false",
         f"xlabel={{{escaped(x.label)}}}, xmin={x.low:.10g}, xmax={x.high:.10g}",
         *_ticks("x", ticks),
-        r"font=\footnotesize, axis lines=left, axis line style={-}, scaled ticks=false",
+        r"/tikz/font=\footnotesize, axis lines=left, axis line style={-}, scaled ticks=false",
         r"legend style={draw=none, at={(0.5,1.03)}, anchor=south, font=\footnotesize}",
         "legend cell align=left",
         "unbounded coords=discard",
@@ -128,8 +183,8 @@ def _axis(options: Sequence[str]) -> str:
 
 
 def _dash(number: int) -> str:
-    """Return the dashes of a series in the words of TikZ."""
-    pattern = DASHES[(number + number // 8) % 8].split()
+    """Return the dashes with a number in the words of TikZ."""
+    pattern = DASHES[number].split()
     if not pattern:
         return "solid"
     parts = " ".join(f"{'off' if i % 2 else 'on'} {float(part) / 2:g}pt" for i, part in enumerate(pattern))

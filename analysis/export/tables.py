@@ -50,7 +50,7 @@ def tables_of(results: Results, shown: Shown) -> dict[str, Table]:
         claims_table(results),
         *_of_sections(shown),
     ]
-    figures = figures_of(shown)
+    figures = figures_of(results, shown)
     named = [replace(table, id=free_name(table.id, figures)) for table in found if table.rows]
     return {table.id: table for table in named}
 

@@ -13,15 +13,16 @@ from urllib.parse import quote
 
 from analysis.charts.bars import BarChart
 from analysis.charts.chart import LineChart
-from analysis.charts.delivery_tree import Drawing
+from analysis.charts.heat_map import HeatMap
 from analysis.charts.numerals import shown_unit
-from analysis.charts.overlay_graph import OverlayGraph
+from analysis.charts.panels import Panels
 from analysis.charts.results import Results, ResultsError
-from analysis.charts.values import values_of
+from analysis.charts.values import Drawn, values_of
 from analysis.export.csv_text import csv_text, plain
 from analysis.export.draw import drawn_file
 from analysis.export.figures import NamedFigure, figures_of
 from analysis.export.latex import booktabs
+from analysis.export.lines import left_out
 from analysis.export.pgfplots import pgfplots
 from analysis.export.tables import Table, tables_of
 from analysis.report.report import verdict
@@ -55,7 +56,7 @@ def export(run: RunDirectory, folder: Path, only: Sequence[str], width: float) -
     """
     results = Results.read(run)
     shown = Shown.by(results)
-    figures, tables = figures_of(shown), tables_of(results, shown)
+    figures, tables = figures_of(results, shown), tables_of(results, shown)
     unknown = [name for name in only if name not in figures and name not in tables]
     if unknown:
         raise ResultsError(
@@ -109,18 +110,28 @@ def _about(results: Results, item: NamedFigure | Table, width: float) -> dict[st
     return told
 
 
-def _axes(chart: LineChart | BarChart | Drawing | OverlayGraph) -> dict[str, Any]:
-    """Return what the columns of a figure's CSV are, and the whole names of its series."""
-    if isinstance(chart, Drawing | OverlayGraph):
-        return {}
-    if isinstance(chart, LineChart):
-        x, y = chart.quantities
-        drawn = [one.label for one in chart.series if one.shown]
-        names = [one.label for one in chart.lines]
-        of = {"x": _quantity(x.title, x.unit), "y": _quantity(y.title, y.unit), "series": names}
-        return of if len(drawn) == len(names) else {**of, "drawn": drawn}
-    value = _quantity(chart.quantity.title, chart.quantity.unit)
-    return {"value": value, "bars": [row.label for row in chart.bars], "parts": chart.parts}
+def _axes(chart: Drawn) -> dict[str, Any]:
+    """Return what the columns of a figure's CSV are, the whole names of its series, and which of them are not
+    drawn."""
+    match chart:
+        case Panels():
+            panels = {each.title: [one.of for one in each.series] for each in chart.charts}
+            return _of_lines(chart.whole) | {"panels": panels}
+        case LineChart():
+            return _of_lines(chart) | ({"left_out": missing} if (missing := left_out(chart)) else {})
+        case BarChart():
+            value = _quantity(chart.quantity.title, chart.quantity.unit)
+            return {"value": value, "bars": [row.label for row in chart.bars], "parts": chart.parts}
+        case HeatMap():
+            value = _quantity(chart.title, chart.unit)
+            return {"value": value, "row": chart.row_key, "column": chart.column_key}
+    return {}
+
+
+def _of_lines(chart: LineChart) -> dict[str, Any]:
+    x, y = chart.quantities
+    names = [one.label for one in chart.lines]
+    return {"x": _quantity(x.title, x.unit), "y": _quantity(y.title, y.unit), "series": names}
 
 
 def _quantity(title: str, unit: str) -> dict[str, str]:
@@ -141,7 +152,7 @@ def _figure_files(
     yield "csv", csv_text(values.columns, rows)
     yield "svg", drawn_file(chart, "svg", width)
     yield "pdf", drawn_file(chart, "pdf", width)
-    if not isinstance(chart, Drawing | OverlayGraph):
+    if isinstance(chart, LineChart | BarChart | Panels):
         yield "tex", pgfplots(chart, f"{_stem(figure.id)}.csv", width, _said(told))
 
 
@@ -153,7 +164,9 @@ def _table_files(table: Table, told: Mapping[str, Any]) -> Iterator[tuple[str, s
 
 def _said(told: Mapping[str, Any]) -> str:
     invalid = "" if told["valid"] else "THE RUN IS INVALID. "
-    return f"{invalid}{told['shows']}, of the run {told['run']}. Made by: {told['command']}"
+    missing = told.get("left_out", [])
+    lacks = f" Not drawn: {'; '.join(missing)}." if missing else ""
+    return f"{invalid}{told['shows']}, of the run {told['run']}.{lacks} Made by: {told['command']}"
 
 
 def _other_entries(index: Path, written: set[str]) -> list[dict[str, Any]]:

@@ -220,7 +220,8 @@ def test_figures_on_paper_have_the_colours_of_the_page() -> None:
 
 
 def test_every_kind_of_chart_is_drawn(run: RunDirectory) -> None:
-    figures = figures_of(Shown.by(Results.read(run)))
+    results = Results.read(run)
+    figures = figures_of(results, Shown.by(results))
     assert {type(figure.chart).__name__ for figure in figures.values()} == {
         "LineChart",
         "BarChart",
