@@ -8,6 +8,8 @@ import pytest
 from membership_world import ALIVE, FAILED, SUSPECTED, Member
 
 from emulator.protocols.membership.parameters import SwimParameters
+from emulator.protocols.membership.swim import Swim
+from emulator.testing.fake_environment import FakeEnvironment, Sent
 from trellis.v1.swim import (
     MemberUpdate,
     SwimAck,
@@ -152,6 +154,27 @@ def test_push_pull_exchanges_lists_with_one_member_an_interval() -> None:
         member.world.advance(10.0)
         ((_, sync),) = member.world.take(SwimSync)
         assert not sync.joins and len(sync.members) == 5
+
+
+def asked_to_join(world: FakeEnvironment) -> Sent:
+    """Return the one request for a list that was sent, and empty the outbox."""
+    (request,) = [sent for sent in world.fake.empty_outbox() if isinstance(sent.message, SwimSync)]
+    return request
+
+
+def test_a_member_that_joins_by_all_contacts_asks_the_next_one_after_an_answer_and_after_silence() -> None:
+    world = FakeEnvironment(9)
+    swim = Swim(world, SwimParameters.model_validate({"preset": "memberlist", "push_pull": "0 s", **SLOW}))
+    swim.start([7, 8, 6])
+    first = asked_to_join(world)
+    reply = SwimSyncReply(True, [MemberUpdate(7), MemberUpdate(3)])
+    world.hand_over(7, reply, request=-first.request)
+    second = asked_to_join(world)
+    world.advance(10.1)
+    third = asked_to_join(world)
+    assert [first.peer, second.peer, third.peer] == [7, 8, 6]
+    world.advance(10.1)
+    assert not world.take(SwimSync) and not world.asked_for_contacts and swim.believes_up(3)
 
 
 def test_failed_members_are_tried_again_until_a_time_out_and_only_if_asked_for() -> None:

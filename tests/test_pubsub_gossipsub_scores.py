@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from emulator.protocols.pubsub.gossipsub.parameters import GossipSubParameters
@@ -158,6 +160,81 @@ def test_a_bad_score_outlives_a_disconnection_and_a_good_one_does_not() -> None:
     tested.decay(130.5)
     tested.connect(1, 1)
     assert tested.score(1) == 0
+
+
+ALL = {
+    "time_in_mesh_weight": 0.1,
+    "first_message_deliveries_weight": 1,
+    "mesh_message_deliveries_weight": -1,
+    "mesh_message_deliveries_threshold": 3,
+    "mesh_message_deliveries_activation": "2 s",
+    "mesh_message_delivery_window": "5 ms",
+    "mesh_failure_penalty_weight": -1,
+    "invalid_message_deliveries_weight": -1,
+    "ip_colocation_factor_weight": -1,
+    "ip_colocation_factor_threshold": 1,
+    "behaviour_penalty_weight": -1,
+    "retain_score": "5 s",
+}
+"""Weights with which everything counts."""
+
+
+def do(tested: PeerScores, event: str, peer: int, now: float) -> None:
+    """Let one thing happen to a peer; peers 1 and 2 have one address."""
+    if event == "connect":
+        tested.connect(peer, max(2, peer), now % 3)
+    elif event == "decay":
+        tested.decay(now)
+    elif event == "disconnect":
+        tested.disconnect(peer, now)
+    elif event == "graft":
+        tested.graft(peer, TOPIC, now)
+    elif event == "again":
+        tested.delivered_again(peer, TOPIC, 0.001 * (now % 9))
+    elif event == "penalise":
+        tested.penalise(peer)
+    else:
+        {
+            "prune": tested.prune,
+            "first": tested.delivered_first,
+            "invalid": tested.delivered_invalid,
+        }[event](peer, TOPIC)
+
+
+EVENTS = ("connect", "decay", "disconnect", "graft", "again", "penalise", "prune", "first", "invalid")
+
+
+@given(st.lists(st.tuples(st.sampled_from(EVENTS), st.integers(1, 3)), min_size=5, max_size=40))
+def test_a_score_does_not_depend_on_whether_it_was_asked_for_before(events: list[tuple[str, int]]) -> None:
+    asked, silent = (PeerScores(ScoreParameters.model_validate(ALL).rules()) for _ in range(2))
+    begin = [(event, peer) for peer in (1, 2, 3) for event in ("connect", "graft", "first", "penalise")]
+    for now, (event, peer) in enumerate(begin + events):
+        for tested in (asked, silent):
+            do(tested, event, peer, float(now))
+        _ = [asked.score(each) for each in (1, 2, 3)]
+    assert [asked.score(each) for each in (1, 2, 3)] == [silent.score(each) for each in (1, 2, 3)]
+
+
+def test_a_score_that_was_asked_for_follows_decay_and_disconnection() -> None:
+    tested = scores(
+        first_message_deliveries_weight=1,
+        first_message_deliveries_decay=0.5,
+        behaviour_penalty_weight=-1,
+        behaviour_penalty_decay=0.5,
+    )
+    tested.delivered_first(1, TOPIC)
+    assert tested.score(1) == 1
+    tested.decay(1.0)
+    assert tested.score(1) == 0.5
+    tested.connect(2, 2)
+    tested.penalise(2, 2)
+    assert tested.score(2) == -4
+    tested.decay(2.0)
+    assert tested.score(2) == -1
+    tested.delivered_first(2, TOPIC)
+    assert tested.score(2) == 0
+    tested.disconnect(2, 3.0)
+    assert tested.score(2) == -1
 
 
 def test_a_peer_of_the_first_version_scores_nobody() -> None:

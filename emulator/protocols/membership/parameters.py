@@ -29,6 +29,7 @@ PRESETS: Final[Mapping[str, Mapping[str, Any]]] = {
         "gossip": "200 ms",
         "gossip_nodes": 3,
         "push_pull": "30 s",
+        "join": "all",
         "forget_after": "30 s",
     },
 }
@@ -98,6 +99,11 @@ class SwimParameters(BaseModel):
     )
     push_pull: Duration = Field(
         0.0, ge=0, description="time between two exchanges of whole lists with a random member; 0: none"
+    )
+    join: Literal["first", "all"] = Field(
+        "first",
+        description="whether a joining member exchanges lists with the first contact that answers, or with "
+        "all of them, one after the other (memberlist)",
     )
     reconnect: Duration = Field(
         0.0, ge=0, description="time between two tries to reach a failed member, as Serf's 30 s; 0: none"

@@ -33,6 +33,7 @@ class StateSync:
     ) -> None:
         """Have `own` return what this member says of itself, and `merge` take over another member's list."""
         self._environment = environment
+        self._joins_by_all = parameters.join == "all"
         self._reconnect_timeout = parameters.reconnect_timeout
         self._words = words
         self._view = view
@@ -46,13 +47,19 @@ class StateSync:
             environment.every(parameters.reconnect, self._reconnect)
 
     def join(self, contacts: Sequence[int]) -> None:
-        """Get the list of the first of these members that answers, and tell it of this one."""
+        """Exchange lists with the first of these members that answers, or with one after the other, as
+        memberlist does. If none answers, the bootstrap service names others."""
+        if contacts:
+            self._join_by(contacts, False)
+
+    def _join_by(self, contacts: Sequence[int], joined: bool) -> None:
+        """Ask the next of these members for its list; `joined` says whether another one has answered."""
         if contacts:
             left = contacts[1:]
-            self._exchange(contacts[0], True, partial(self.join, left) if left else self._find_others)
-
-    def _find_others(self) -> None:
-        self._environment.find_contacts(self.join)
+            answered = partial(self._join_by, left if self._joins_by_all else [], True)
+            self._exchange(contacts[0], True, answered, partial(self._join_by, left, joined))
+        elif not joined:
+            self._environment.find_contacts(self.join)
 
     def _push_pull(self) -> None:
         """Exchange lists with a random member; large groups do so less often, as in memberlist."""
@@ -63,7 +70,7 @@ class StateSync:
         if size > _UNSCALED:
             self._waits = math.ceil(math.log2(size / _UNSCALED))
         for member in self._view.sample(1, self._environment.peer, ALIVE, self._environment.now):
-            self._exchange(member, False, _give_up)
+            self._exchange(member, False, _go_on, _go_on)
 
     def _reconnect(self) -> None:
         """Try to reach a random one of the members that were declared failed, as Serf does.
@@ -77,22 +84,25 @@ class StateSync:
         failed = [*self._view.failed]
         environment = self._environment
         if failed and environment.random.random() <= len(failed) / max(1, int(self._view.size)):
-            self._exchange(environment.random.choice(failed), True, _give_up)
+            self._exchange(environment.random.choice(failed), True, _go_on, _go_on)
 
-    def _exchange(self, member: int, joins: bool, failed: Callable[[], None]) -> None:
+    def _exchange(
+        self, member: int, joins: bool, answered: Callable[[], None], failed: Callable[[], None]
+    ) -> None:
         question = SwimSync(joins, self._list())
-        self._environment.request(member, question, _TIMEOUT, self._on_reply, failed)
+        self._environment.request(member, question, _TIMEOUT, partial(self._on_reply, answered), failed)
 
     def _on_sync(self, sender: int, sync: SwimSync) -> Message:
         answer = SwimSyncReply(sync.joins, self._list())
         self._merge(sync.members)
         return answer
 
-    def _on_reply(self, reply: Message) -> None:
+    def _on_reply(self, answered: Callable[[], None], reply: Message) -> None:
         if isinstance(reply, SwimSyncReply):
             self._merge(reply.members)
         else:
             self._environment.drop(type(reply), "it answers something else")
+        answered()
 
     def _list(self) -> list[MemberUpdate]:
         words, view, peer = self._words, self._view, self._environment.peer
@@ -100,5 +110,5 @@ class StateSync:
         return [self._own(), *others]
 
 
-def _give_up() -> None:
+def _go_on() -> None:
     """Do nothing: another exchange follows."""

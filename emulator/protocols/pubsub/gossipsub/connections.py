@@ -73,6 +73,8 @@ class Connections:
         self._own: dict[int, None] = {}
         """The topics that this peer subscribes to."""
         self.peers: dict[int, Connection] = {}
+        self._made = 0
+        """The number of connections that this peer made itself."""
         self._asked: dict[int, float] = {}
         """The peers that were asked for a connection, with the time (s) until which they may answer."""
         self._tells_topics = bool(parameters.topic_discovery)
@@ -105,6 +107,7 @@ class Connections:
                 self._environment.send(peer, end)
         self._newscast.stop(graceful)
         self.peers.clear()
+        self._made = 0
         self._asked.clear()
 
     def announce(self, topic: int, subscribes: bool) -> None:
@@ -162,7 +165,9 @@ class Connections:
     def drop(self, peer: int) -> None:
         """Forget a connection, or that the peer was asked for one."""
         self._asked.pop(peer, None)
-        if self.peers.pop(peer, None) is not None:
+        connection = self.peers.pop(peer, None)
+        if connection is not None:
+            self._made -= connection.outbound
             self._listener.disconnected(peer)
 
     def _own_profile(self) -> Profile:
@@ -181,9 +186,7 @@ class Connections:
         now = self._environment.now
         for peer in [peer for peer, until in self._asked.items() if until <= now]:
             del self._asked[peer]
-        made = len(self._asked)
-        for connection in self.peers.values():
-            made += connection.outbound
+        made = len(self._asked) + self._made
         if made < self._wanted and len(self.peers) + len(self._asked) < self._most:
             for peer in self._newscast.sample(self._wanted - made):
                 self._ask(peer)
@@ -216,9 +219,12 @@ class Connections:
         now = self._environment.now
         if known is None:
             self.peers[peer] = Connection(outbound, topics, now)
+            self._made += outbound
             self._listener.connected(peer)
         else:
-            known.outbound = known.outbound or outbound
+            if outbound and not known.outbound:
+                known.outbound = True
+                self._made += 1
             known.topics = frozenset(topics)
             known.heard = now
 

@@ -5,15 +5,17 @@ It follows v1.0, "Gossip Emission", and v1.1, "Adaptive Gossip Dissemination" an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container
+from collections.abc import Container
 from typing import Final
 
+from emulator.contract.draws import draw_few
 from emulator.contract.protocol import Environment
 from emulator.protocols.pubsub.gossipsub.connections import Connections
 from emulator.protocols.pubsub.gossipsub.message_cache import MessageCache
 from emulator.protocols.pubsub.gossipsub.parameters import GossipSubParameters
 from emulator.protocols.pubsub.gossipsub.promises import Promises
 from emulator.protocols.pubsub.gossipsub.scores import PeerScores
+from emulator.protocols.pubsub.gossipsub.seen import Seen
 from trellis.v1.gossipsub import GossipIHave, GossipIWant
 
 IGNORED: Final = "its sender scores below the gossip threshold"
@@ -29,17 +31,16 @@ class Gossip:
         connections: Connections,
         scores: PeerScores,
         cache: MessageCache,
-        *,
-        lacks: Callable[[int], bool],
-        subscribes: Callable[[int], bool],
+        seen: Seen,
+        topics: Container[int],
     ) -> None:
-        """`lacks` says whether this peer has not seen an event, `subscribes` whether it wants a topic."""
+        """`topics` has the topics that this peer subscribes to, as they change."""
         self._environment = environment
         self._connections = connections
         self._scores = scores
         self._cache = cache
-        self._lacks = lacks
-        self._subscribes = subscribes
+        self._seen = seen
+        self._topics = topics
         self._extended = parameters.version != "1.0"
         self._lazy = int(parameters.degree_lazy)
         self._factor = float(parameters.gossip_factor) if self._extended else 0.0
@@ -77,7 +78,7 @@ class Gossip:
         ]
         count = min(len(others), max(self._lazy, int(self._factor * len(others))))
         told = GossipIHave(topic, events[: self._most_asked])
-        for peer in self._environment.random.sample(others, count):
+        for peer in draw_few(self._environment.random, others, count):
             self._environment.send(peer, told)
 
     def arrived(self, event: int) -> None:
@@ -85,9 +86,9 @@ class Gossip:
         self._promises.kept(event)
 
     def _on_ihave(self, sender: int, message: GossipIHave) -> None:
-        if not self._subscribes(message.topic):
+        if message.topic not in self._topics:
             return
-        wanted = [event for event in dict.fromkeys(message.events) if self._lacks(event)]
+        wanted = [event for event in dict.fromkeys(message.events) if event not in self._seen]
         if self._extended:
             if self._scores.score(sender) < self._threshold:
                 self._environment.drop(GossipIHave, IGNORED)

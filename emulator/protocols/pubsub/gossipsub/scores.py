@@ -132,6 +132,11 @@ class _InTopic:
         self.failures = 0.0
         self.invalid = 0.0
 
+    def is_idle(self) -> bool:
+        """Return whether time changes nothing: the peer is outside of the mesh, and all counters are 0."""
+        counted = self.first != 0.0 or self.mesh != 0.0 or self.failures != 0.0 or self.invalid != 0.0
+        return not self.in_mesh and not counted
+
     def deficit(self, rules: TopicRules) -> float:
         """Return the square of what lacks of the expected deliveries."""
         if self.active and self.mesh < rules.mesh_message_deliveries_threshold:
@@ -154,13 +159,27 @@ class _InTopic:
 class _Scored:
     """What is known of one peer."""
 
-    __slots__ = ("address", "application", "behaviour", "forget_at", "topics")
+    __slots__ = (
+        "address",
+        "application",
+        "behaviour",
+        "counters",
+        "forget_at",
+        "is_known",
+        "score",
+        "topics",
+    )
 
     def __init__(self, address: int) -> None:
         self.address = address
         self.application = 0.0
         self.behaviour = 0.0
         self.topics: dict[int, _InTopic] = {}
+        self.counters: list[_InTopic] = []
+        """The values of `topics`, in their order: they are read far more often than looked up."""
+        self.score = 0.0
+        self.is_known = False
+        """This is true if `score` is the score; what counts for the score makes it false."""
         self.forget_at = -1.0
         """The time at which a peer that has disconnected is forgotten (s); negative while it is connected."""
 
@@ -183,9 +202,10 @@ class PeerScores:
         scored = self._peers.get(peer)
         if scored is None:
             scored = self._peers[peer] = _Scored(address)
-            self._at_address[address] = self._at_address.get(address, 0) + 1
+            self._count_at(address, 1)
         scored.forget_at = -1.0
         scored.application = application
+        scored.is_known = False
 
     def disconnect(self, peer: int, now: float) -> None:
         """Note that a peer went; its score is kept for a while unless it is positive."""
@@ -195,7 +215,8 @@ class PeerScores:
         if self.score(peer) > 0.0:
             self._forget(peer)
             return
-        for topic in scored.topics.values():
+        scored.is_known = False
+        for topic in scored.counters:
             topic.first = 0.0
             if topic.in_mesh:
                 topic.failures += topic.deficit(self._rules.topic)
@@ -229,9 +250,11 @@ class PeerScores:
 
     def delivered_again(self, peer: int, topic: int, after: float) -> None:
         """Count a copy of a valid message that came `after` seconds from its validation, if near-first."""
-        counters = self._in_topic(peer, topic)
         rules = self._rules.topic
-        if counters is not None and counters.in_mesh and after <= rules.mesh_message_delivery_window:
+        if after > rules.mesh_message_delivery_window:
+            return
+        counters = self._in_topic(peer, topic)
+        if counters is not None and counters.in_mesh:
             counters.mesh = min(counters.mesh + 1.0, rules.mesh_message_deliveries_cap)
 
     def delivered_invalid(self, peer: int, topic: int) -> None:
@@ -245,6 +268,7 @@ class PeerScores:
         scored = self._peers.get(peer)
         if scored is not None:
             scored.behaviour += count
+            scored.is_known = False
 
     def decay(self, now: float) -> None:
         """Let all counters decay, and forget peers that have been gone for long; once each decay interval."""
@@ -255,9 +279,13 @@ class PeerScores:
                 if now > scored.forget_at:
                     gone.append(peer)
                 continue
-            for topic in scored.topics.values():
-                self._decay_topic(topic, now)
-            scored.behaviour = self._decayed(scored.behaviour, rules.behaviour_penalty_decay)
+            for topic in scored.counters:
+                if not topic.is_idle():
+                    self._decay_topic(topic, now)
+                    scored.is_known = False
+            if scored.behaviour != 0.0:
+                scored.behaviour = self._decayed(scored.behaviour, rules.behaviour_penalty_decay)
+                scored.is_known = False
         for peer in gone:
             self._forget(peer)
 
@@ -266,9 +294,15 @@ class PeerScores:
         scored = self._peers.get(peer)
         if scored is None:
             return 0.0
+        if not scored.is_known:
+            scored.score = self._sum(scored)
+            scored.is_known = True
+        return scored.score
+
+    def _sum(self, scored: _Scored) -> float:
         rules = self._rules
         total = 0.0
-        for topic in scored.topics.values():
+        for topic in scored.counters:
             total += topic.score(rules.topic)
         if rules.topic_score_cap > 0.0 and total > rules.topic_score_cap:
             total = rules.topic_score_cap
@@ -282,12 +316,15 @@ class PeerScores:
         return total
 
     def _in_topic(self, peer: int, topic: int) -> _InTopic | None:
+        """Return the counters of a peer, which are about to change, None if the peer is not known."""
         scored = self._peers.get(peer)
         if scored is None:
             return None
+        scored.is_known = False
         counters = scored.topics.get(topic)
         if counters is None:
             counters = scored.topics[topic] = _InTopic()
+            scored.counters.append(counters)
         return counters
 
     def _decay_topic(self, topic: _InTopic, now: float) -> None:
@@ -305,7 +342,14 @@ class PeerScores:
         return 0.0 if counter < self._rules.decay_to_zero else counter
 
     def _forget(self, peer: int) -> None:
-        address = self._peers.pop(peer).address
-        self._at_address[address] -= 1
-        if not self._at_address[address]:
+        self._count_at(self._peers.pop(peer).address, -1)
+
+    def _count_at(self, address: int, change: int) -> None:
+        """Count a peer more or less at an address, which changes the scores of all others there (P6)."""
+        count = self._at_address[address] = self._at_address.get(address, 0) + change
+        if not count:
             del self._at_address[address]
+            return
+        for scored in self._peers.values():
+            if scored.address == address:
+                scored.is_known = False

@@ -75,8 +75,8 @@ class GossipSub(PubSub, ConnectionListener):
             self.connections,
             self._scores,
             self._cache,
-            lacks=self._lacks,
-            subscribes=self._subscribes,
+            self._seen,
+            self.meshes.members,
         )
         self._dont_want = DontWant(
             most=int(parameters.max_idontwant_messages), kept=int(parameters.idontwant_ttl)
@@ -162,9 +162,6 @@ class GossipSub(PubSub, ConnectionListener):
 
     def _subscribes(self, topic: int) -> bool:
         return topic in self.meshes.members
-
-    def _lacks(self, event: int) -> bool:
-        return event not in self._seen
 
     def _audience(self, topic: int) -> list[int]:
         """Return whom an own message goes to (v1.0, "Message Processing"; v1.1, "Flood Publishing")."""
