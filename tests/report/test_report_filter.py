@@ -31,6 +31,7 @@ LOOK = """
     sentences: texts(".sentences li:not([data-out])"),
     bars: texts("#sweep-hit_ratio .row:not([data-out]) .row-label"),
     panels: texts("#time-hit .chart:not([data-out]) h4"),
+    legend: texts("#time-hit > .legend li:not([data-out])"),
     lines: texts("#time-hit .chart:not([data-out]) .series:not([data-out])").length,
     rows: texts("#measures details:first-of-type table:first-of-type tbody tr:not([data-out]) th"),
   });
@@ -73,6 +74,7 @@ def test_figures_tables_and_answers_show_the_chosen_variants_alone(tmp_path: Pat
     assert "rvr beside vitis in 2 settings: Hit ratio better in all" in first["sentences"][4]
 
     assert chosen["address"] == "#figures&system.name=vitis&churn.model.kind=poisson,skype"
+    assert chosen["legend"] == ["vitis"]
     assert (chosen["bars"], chosen["lines"]) == (["vitis, poisson", "vitis, skype"], 2)
     assert not any("beside" in sentence for sentence in chosen["sentences"])
 

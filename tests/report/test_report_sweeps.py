@@ -70,6 +70,8 @@ def test_the_values_of_panels_are_those_of_the_whole_chart(tmp_path: Path) -> No
     assert isinstance(whole, LineChart)
     assert [one.label for one in whole.series][:2] == ["vitis, static", "vitis, poisson"]
     second = panels.charts[1]
+    page = write_report(run).read_text()
+    assert '<th scope="col"></th>' not in page
     assert [column.values[0] for column in second.columns] == [column.values[1] for column in whole.columns]
     assert second.lines[0].points == whole.lines[1].points
 

@@ -111,7 +111,7 @@
     const heading = figure.querySelector("h3") || figure.closest("section").querySelector("h2");
     const title = heading.textContent.trim();
     const svg = figure.querySelector(":scope > svg, svg.tree");
-    const label = [...svg.querySelectorAll(".axis-title")].at(-1);
+    const label = figure.querySelector("thead th");
     const what = `the figure “${title}”`;
     const svgButton = button("SVG", what, () => download(`${figure.id}.svg`, "image/svg+xml", drawingOf(figure, svg, title)));
     if (!figure.querySelector("script")) figure.append(bar(svgButton));

@@ -206,6 +206,7 @@ for (const form of document.querySelectorAll("#filter")) {
     document.querySelectorAll("main table.heat").forEach(filterHeat);
     for (const many of document.querySelectorAll(".many"))
       put(many, !many.querySelector(".chart:not([data-out]), .scroll:not([data-out]) > .heat"));
+    for (const item of document.querySelectorAll(".many > .legend li")) put(item, isOut(item.textContent.trim()));
     for (const part of document.querySelectorAll("[data-variants]"))
       put(part, part.dataset.variants.split("\n").some((name) => variants.has(name) && !fits(variants.get(name).place)));
     sayOutcome(indices);
