@@ -33,6 +33,8 @@ _INHERITED = "/dev/stdin"
 """The pipe by which a host gets its token, which would be visible to others in a command line."""
 _EXIT_LIMIT = 5.0
 """The wall seconds that a host has to exit once it was told to."""
+_TELLING_LIMIT = 4.0
+"""The wall seconds that hosts have after the trial to send their last spans, and to exit by themselves."""
 _STOP_LIMIT = 10.0
 """A host that a signal has stopped for this many wall seconds counts as lost."""
 _LOG_LIMIT = 1 << 20
@@ -49,6 +51,8 @@ def run_processes(spec: TrialSpec, plan: Plan, directory: TrialDirectory, report
     fleet = ProcessFleet(directory, trust.credentials.token)
     try:
         early_end = asyncio.run(conduct(coordinator, any_port(), fleet, report, trust))
+        if coordinator.trace:
+            fleet.let_end(_TELLING_LIMIT)
     finally:
         fleet.close()
     with span("judge"):
@@ -72,6 +76,13 @@ class ProcessFleet(Fleet):
     def deaths(self) -> dict[str, str]:
         causes = {child.name: child.cause_of_death() for child in self._children}
         return {name: cause for name, cause in causes.items() if cause}
+
+    def let_end(self, limit: float) -> None:
+        """Wait until the hosts have ended by themselves, for at most `limit` wall seconds."""
+        deadline = time.monotonic() + limit
+        for child in self._children:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                child.process.wait(max(deadline - time.monotonic(), 0.0))
 
     def close(self) -> None:
         """End all hosts that have not ended; no host process is left afterwards."""
