@@ -13,9 +13,12 @@ import contextlib
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from emulator.tracing.tracer import Attributes, CannotTrace, Span, Tracer
-from emulator.trust.credentials import OPEN, Credentials
+
+if TYPE_CHECKING:
+    from emulator.trust.credentials import Credentials
 
 _ENDPOINTS = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
 
@@ -48,7 +51,7 @@ def is_asked(given: Mapping[str, str]) -> bool:
     return named and not disabled and exporter in ("", "otlp")
 
 
-def begin(role: str, instance: str = "", credentials: Credentials = OPEN) -> None:
+def begin(role: str, instance: str = "", credentials: Credentials | None = None) -> None:
     """Trace this program from now on, if the environment asks for it.
 
     `role` is what the program is, such as "host", and `instance` tells it from others of its role. The
@@ -59,9 +62,10 @@ def begin(role: str, instance: str = "", credentials: Credentials = OPEN) -> Non
     if _tracer is not None or not is_asked(os.environ):
         return
     from emulator.tracing.sdk import SdkTracer
+    from emulator.trust.credentials import OPEN
 
     try:
-        _tracer = SdkTracer(role, instance, credentials, os.environ)
+        _tracer = SdkTracer(role, instance, credentials or OPEN, os.environ)
     except CannotTrace as error:
         print(f"this program does not trace itself: {error}", file=sys.stderr, flush=True)
 

@@ -73,8 +73,6 @@ class Connections:
         self._own: dict[int, None] = {}
         """The topics that this peer subscribes to."""
         self.peers: dict[int, Connection] = {}
-        self._made = 0
-        """The number of connections that this peer made itself."""
         self._asked: dict[int, float] = {}
         """The peers that were asked for a connection, with the time (s) until which they may answer."""
         self._tells_topics = bool(parameters.topic_discovery)
@@ -107,7 +105,6 @@ class Connections:
                 self._environment.send(peer, end)
         self._newscast.stop(graceful)
         self.peers.clear()
-        self._made = 0
         self._asked.clear()
 
     def announce(self, topic: int, subscribes: bool) -> None:
@@ -165,9 +162,7 @@ class Connections:
     def drop(self, peer: int) -> None:
         """Forget a connection, or that the peer was asked for one."""
         self._asked.pop(peer, None)
-        connection = self.peers.pop(peer, None)
-        if connection is not None:
-            self._made -= connection.outbound
+        if self.peers.pop(peer, None) is not None:
             self._listener.disconnected(peer)
 
     def _own_profile(self) -> Profile:
@@ -186,7 +181,9 @@ class Connections:
         now = self._environment.now
         for peer in [peer for peer, until in self._asked.items() if until <= now]:
             del self._asked[peer]
-        made = len(self._asked) + self._made
+        made = len(self._asked)
+        for connection in self.peers.values():
+            made += connection.outbound
         if made < self._wanted and len(self.peers) + len(self._asked) < self._most:
             for peer in self._newscast.sample(self._wanted - made):
                 self._ask(peer)
@@ -219,12 +216,9 @@ class Connections:
         now = self._environment.now
         if known is None:
             self.peers[peer] = Connection(outbound, topics, now)
-            self._made += outbound
             self._listener.connected(peer)
         else:
-            if outbound and not known.outbound:
-                known.outbound = True
-                self._made += 1
+            known.outbound = known.outbound or outbound
             known.topics = frozenset(topics)
             known.heard = now
 
