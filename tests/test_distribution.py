@@ -1,4 +1,4 @@
-"""What is handed to users: one version everywhere, and dependencies that hold what was tested."""
+"""Users get one version everywhere, and dependencies that hold what was tested."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Moves:
-    """When peers joined and left in all trials of a chart, on the scale of its axis."""
+    """The times at which peers joined and left in all trials of a chart, on the scale of its axis."""
 
     joins: Sequence[float]
     leaves: Sequence[float]
@@ -65,7 +65,7 @@ class DrawnMoves:
 
 @dataclass(frozen=True, slots=True)
 class TimeLine:
-    """What stands between the title of a chart and its plot."""
+    """A time line, which stands between the title of a chart and its plot."""
 
     marks: list[DrawnMark]
     moves: DrawnMoves | None

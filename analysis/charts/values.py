@@ -21,7 +21,7 @@ from analysis.charts.panels import Panels
 Cell = float | int | str
 
 Drawn = LineChart | BarChart | Panels | HeatMap | Drawing | OverlayGraph
-"""What a figure of a report is drawn as."""
+"""The forms in which a report draws a figure."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What the programs of Trellis tell operators about themselves: spans of their own work, and lines of logs.
+"""The programs of Trellis tell operators about themselves: by spans of their own work, and by lines of logs.
 
 `spans` is what all programs call, and does nothing unless an endpoint is configured; `sdk` sends spans by the
 OpenTelemetry SDK, and is loaded only then. `log_lines` writes logs as JSON. What peers do is recorded by

@@ -1,4 +1,4 @@
-"""What makes spans: the interface between programs and the SDK."""
+"""This module has the interface between programs and the SDK, which makes their spans."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Span(Protocol):
 
 
 class Tracer(Protocol):
-    """What makes and sends spans. `emulator.tracing.sdk` has the only one."""
+    """A tracer makes and sends spans. `emulator.tracing.sdk` has the only one."""
 
     def span(
         self, name: str, attributes: Attributes, parent: str, links: Sequence[str], serving: bool
