@@ -1,4 +1,4 @@
-"""What a program tells operators of itself by the OpenTelemetry SDK."""
+"""A program tells operators of itself by the OpenTelemetry SDK."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""This module places the peers of an overlay in a drawing: around a ring, or on circles by their hops from one peer.
+"""This module places the peers of an overlay in a drawing: around a ring, or on circles by their hops from
+one peer.
 
 Positions are from -1 to 1, x to the right and y down, and the same for the same graph on any machine.
 """

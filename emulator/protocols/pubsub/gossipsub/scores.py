@@ -163,7 +163,6 @@ class _Scored:
         "address",
         "application",
         "behaviour",
-        "counters",
         "forget_at",
         "is_known",
         "score",
@@ -175,8 +174,6 @@ class _Scored:
         self.application = 0.0
         self.behaviour = 0.0
         self.topics: dict[int, _InTopic] = {}
-        self.counters: list[_InTopic] = []
-        """The values of `topics`, in their order: they are read far more often than looked up."""
         self.score = 0.0
         self.is_known = False
         """This is true if `score` is the score; what counts for the score makes it false."""
@@ -216,7 +213,7 @@ class PeerScores:
             self._forget(peer)
             return
         scored.is_known = False
-        for topic in scored.counters:
+        for topic in scored.topics.values():
             topic.first = 0.0
             if topic.in_mesh:
                 topic.failures += topic.deficit(self._rules.topic)
@@ -279,7 +276,7 @@ class PeerScores:
                 if now > scored.forget_at:
                     gone.append(peer)
                 continue
-            for topic in scored.counters:
+            for topic in scored.topics.values():
                 if not topic.is_idle():
                     self._decay_topic(topic, now)
                     scored.is_known = False
@@ -302,7 +299,7 @@ class PeerScores:
     def _sum(self, scored: _Scored) -> float:
         rules = self._rules
         total = 0.0
-        for topic in scored.counters:
+        for topic in scored.topics.values():
             total += topic.score(rules.topic)
         if rules.topic_score_cap > 0.0 and total > rules.topic_score_cap:
             total = rules.topic_score_cap
@@ -324,7 +321,6 @@ class PeerScores:
         counters = scored.topics.get(topic)
         if counters is None:
             counters = scored.topics[topic] = _InTopic()
-            scored.counters.append(counters)
         return counters
 
     def _decay_topic(self, topic: _InTopic, now: float) -> None:
