@@ -85,7 +85,7 @@ def test_a_host_has_the_delays_from_its_own_peers_to_all() -> None:
     rows = [array("f", [0.5, 1.0, 2.0]), array("f", [1.0, 0.5, 3.0]), array("f", [2.0, 3.0, 0.5])]
     whole = Network(rows, [2, 0, 1, 2], NetworkSpec())
     assignment = control_pb2.Assignment()
-    put_network(assignment, whole, whole.locations, [1, 3])
+    put_network(assignment, whole, [1, 3])
     part = network_in(assignment, trial_spec("vitis", 4, 1.0))
     assert [part.one_way(1, other) for other in range(4)] == [whole.one_way(1, other) for other in range(4)]
     assert part.one_way(3, 2) == 3.0
@@ -98,7 +98,7 @@ def test_a_host_has_what_is_lost_and_what_later_delays_are() -> None:
     later = [(20.0, [array("f", [0.5, 2.0]), array("f", [3.0, 0.5])])]
     whole = Network(rows, [1, 0], NetworkSpec(), lost=lost, later=later)
     assignment = control_pb2.Assignment()
-    put_network(assignment, whole, whole.locations, [0])
+    put_network(assignment, whole, [0])
     part = network_in(
         control_pb2.Assignment.FromString(assignment.SerializeToString()), trial_spec("vitis", 2, 90.0)
     )

@@ -51,6 +51,15 @@ def test_memory_grows_with_hosts_and_not_with_peers() -> None:
     assert network.one_way(0, 9_999) > 0
 
 
+def test_a_network_has_the_places_of_its_peers_alone(tmp_path: Path) -> None:
+    whole = build_network(spec(latency=planetlab(tmp_path)), [0, 1, 2], seed=1)
+    part = build_network(spec(latency=planetlab(tmp_path)), [2, 0, 2], seed=1)
+    assert [len(row) for row in part.rows] == [2, 2]
+    assert part.one_way(0, 1) == whole.one_way(2, 0)
+    assert part.one_way(1, 2) == whole.one_way(0, 2)
+    assert part.one_way(0, 2) == whole.one_way(2, 2)
+
+
 def test_king_depends_on_the_seed_alone() -> None:
     one, same, other = (
         build_network(spec(latency={"kind": "king", "hosts": 20}), [3, 5], s) for s in (1, 1, 2)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 from operator import index
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,28 +45,42 @@ def build_network(
 ) -> Network:
     """Return the network of a trial; `locations` is the plan's column, one row of the matrix for each peer.
 
+    It has the places of the matrix alone at which there are peers, because a matrix may have thousands more.
+
     `link_classes` is the plan's column, which is needed to send messages where links have a bandwidth, and
     `changes` are those of their rates.
 
     Raises TraceError for a bad matrix file, ValueError for a location that the matrix does not have.
     """
-    rows = _delays(spec.latency, spec, seed)
-    if len(locations) and not 0 <= min(locations) <= max(locations) < len(rows):
-        raise ValueError(f"a peer's location is not one of the {len(rows)} hosts of the matrix")
+    hosts = index(spec.latency.host_count())
+    if len(locations) and not 0 <= min(locations) <= max(locations) < hosts:
+        raise ValueError(f"a peer's location is not one of the {hosts} hosts of the matrix")
+    used, places = np.unique(np.asarray(locations, np.intp), return_inverse=True)
+    rows = _delays(spec.latency, spec, seed, used)
     losses = spec.latency.losses()
-    lost = [] if losses is None or not losses.any() else [array("d", row.tobytes()) for row in losses]
-    later = [(each.at, _delays(each.latency, spec, seed)) for each in spec.later]
-    return Network(rows, locations, spec, link_classes, seed, changes, lost, later)
+    lost = [] if losses is None else _arrays("d", losses[np.ix_(used, used)])
+    if not any(map(any, lost)):
+        lost = []
+    later = [(each.at, _delays(each.latency, spec, seed, used)) for each in spec.later]
+    return Network(rows, places.tolist(), spec, link_classes, seed, changes, lost, later)
 
 
-def _delays(latency: LatencyModel, spec: NetworkSpec, seed: int) -> list[array[float]]:
-    """Return the one-way delays (s) of a model, a row from each place."""
-    rtt = checked_matrix(latency, seed)
+def _delays(
+    latency: LatencyModel, spec: NetworkSpec, seed: int, places: NDArray[np.intp]
+) -> list[array[float]]:
+    """Return the one-way delays (s) of a model between these of its places, a row from each."""
+    rtt = checked_matrix(latency, seed)[np.ix_(places, places)]
     if latency.zeros_are_one_place:
         rtt[rtt == 0] = spec.same_host_rtt
     one_way = rtt / np.float32(2)
-    np.fill_diagonal(one_way, latency.rtt_at_one_place(spec.same_host_rtt) / 2)
-    return [array("f", row.tobytes()) for row in one_way]
+    at_one_place = latency.rtt_at_one_place(spec.same_host_rtt)
+    here = at_one_place if isinstance(at_one_place, float) else at_one_place[places]
+    np.fill_diagonal(one_way, here / 2)
+    return _arrays("f", one_way)
+
+
+def _arrays(kind: Literal["f", "d"], matrix: NDArray[Any]) -> list[array[float]]:
+    return [array(kind, row.tobytes()) for row in matrix]
 
 
 def checked_matrix(latency: LatencyModel, seed: int) -> NDArray[np.float32]:

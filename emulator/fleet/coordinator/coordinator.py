@@ -72,11 +72,10 @@ class Coordinator:
         self._written: dict[tuple[str, int], Written] = {}
         self._plan = plan
         self._experiment = experiment
-        self._locations: list[int] = plan.peers["location"].to_pylist()
         self._network = network_of(spec, plan)
         self._hit = faults_hit(spec, plan)
         self._regions = spec.network.latency.region_names
-        self.host_of = [peer % hosts for peer in range(len(self._locations))]
+        self.host_of = [peer % hosts for peer in range(len(self._network.locations))]
         self.members = {
             f"host-{index}": Member(f"host-{index}", index, self.host_of.count(index))
             for index in range(hosts)
@@ -120,7 +119,7 @@ class Coordinator:
         )
         kind = self.spec.workload.kind
         put_script(assignment, script_of(self._plan, kind, self.spec.phases.end, own), kind)
-        put_network(assignment, self._network, self._locations, own)
+        put_network(assignment, self._network, own)
         assignment.faults.extend(control_pb2.Hit(peers=peers) for peers in self._hit)
         assignment.regions.extend(self._regions)
         return assignment

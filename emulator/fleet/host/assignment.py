@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from array import array
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from typing import Any, Literal
 
 from emulator.contract.identifiers import decode, encode
@@ -56,10 +56,9 @@ def spec_for_hosts(spec: TrialSpec) -> str:
     return spec.model_copy(update={"network": network}).model_dump_json()
 
 
-def put_network(
-    assignment: control_pb2.Assignment, network: Network, locations: Sequence[int], own: Collection[int]
-) -> None:
+def put_network(assignment: control_pb2.Assignment, network: Network, own: Collection[int]) -> None:
     """Add the locations of all peers, and the delays and losses from those of the host's `own` peers."""
+    locations = network.locations
     assignment.location.extend(locations)
     if network.access is not None or network.shared is not None:
         assignment.link_class.extend(network.link_classes)
