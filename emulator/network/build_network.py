@@ -69,13 +69,13 @@ def _delays(
     latency: LatencyModel, spec: NetworkSpec, seed: int, places: NDArray[np.intp]
 ) -> list[array[float]]:
     """Return the one-way delays (s) of a model between these of its places, a row from each."""
-    rtt = checked_matrix(latency, seed)[np.ix_(places, places)]
+    whole = checked_matrix(latency, seed)
+    rtt = whole[np.ix_(places, places)]
     if latency.zeros_are_one_place:
         rtt[rtt == 0] = spec.same_host_rtt
     one_way = rtt / np.float32(2)
-    at_one_place = latency.rtt_at_one_place(spec.same_host_rtt)
-    here = at_one_place if isinstance(at_one_place, float) else at_one_place[places]
-    np.fill_diagonal(one_way, here / 2)
+    at_one_place = np.broadcast_to(latency.rtt_at_one_place(spec.same_host_rtt), len(whole))
+    np.fill_diagonal(one_way, at_one_place[places] / 2)
     return _arrays("f", one_way)
 
 
