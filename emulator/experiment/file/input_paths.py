@@ -42,20 +42,15 @@ def named_files(values: dict[str, Any]) -> list[Key]:
     found = list(files((ExperimentSpec,), values))
     vary = values.get("vary")
     for name, choices in vary.items() if isinstance(vary, dict) else ():
-        keys = keys_of(name)
+        types_ = [types_at(ExperimentSpec, tuple(varied.split("."))) for varied in keys_of(name)]
         for i, choice in enumerate(choices if isinstance(choices, list) else ()):
-            if len(keys) == 1:
-                found += _files_at(keys[0], choice, ("vary", name, i))
+            place = ("vary", name, i)
+            if len(types_) == 1:
+                found += files(types_[0], choice, place)
             elif isinstance(choice, list):
-                for position, (varied, value) in enumerate(zip(keys, choice, strict=False)):
-                    found += _files_at(varied, value, ("vary", name, i, position))
+                for position, (under, value) in enumerate(zip(types_, choice, strict=False)):
+                    found += files(under, value, (*place, position))
     return found
-
-
-def _files_at(varied: str, value: Any, place: Key) -> list[Key]:
-    """Return the keys of files in a value for a dotted key that is written at this place."""
-    types_ = types_at(ExperimentSpec, tuple(varied.split(".")))
-    return [(*place, *key) for key in files(types_, value)]
 
 
 def _resolved(name: str, base: Path, check: bool) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -77,8 +78,8 @@ def _wrong_choices(entry: str, choices: list[Any]) -> Iterator[Finding]:
     """Yield what is wrong with the values of an entry, and where below it."""
     if not choices:
         yield (), "has no values. List at least one"
-    texts = [json.dumps(choice, sort_keys=True) for choice in choices]
-    twice = next((text for i, text in enumerate(texts) if text in texts[:i]), None)
+    counts = Counter(json.dumps(choice, sort_keys=True) for choice in choices)
+    twice = next((text for text, count in counts.items() if count > 1), None)
     if twice is not None:
         yield (), f"has the value {twice} twice. Keep one"
     keys = keys_of(entry)
