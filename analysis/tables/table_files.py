@@ -73,6 +73,8 @@ class PassingFiles(TableFiles):
         return self._write(frame, table)
 
     def _write(self, frame: DataFrame, table: str) -> DataFrame:
+        # A task and a file for each of many small trials would take longer than their rows.
+        frame = frame.coalesce(frame.sparkSession.sparkContext.defaultParallelism)
         frame.write.parquet(str(self._folder / table))
         return self._read(frame, table)
 

@@ -14,5 +14,8 @@ for _needed in (
     "emulator.experiment.plan.tables",
     "emulator.layouts.layout",
     "emulator.runtime.virtual.run_virtual",
+    # pyarrow loads these when it first makes an array of Python's objects, and when it first reads a file.
+    "pandas",
+    "pyarrow.dataset",
 ):
     importlib.import_module(_needed)
