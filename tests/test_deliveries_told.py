@@ -20,7 +20,14 @@ from emulator.fleet.processes import run_processes
 from emulator.runtime.virtual.run_virtual import run_virtual
 from emulator.telemetry import names
 from emulator.testing.trial_spans import read_spans
-from emulator.testing.witnessed_trials import OWN_SYSTEMS, WitnessedTrial, run_witnessed, spec_of, told
+from emulator.testing.witnessed_trials import (
+    OWN_SYSTEMS,
+    WitnessedTrial,
+    run_witnessed,
+    spec_of,
+    told,
+    without_time,
+)
 
 pytestmark = pytest.mark.xdist_group("spark")  # so that the trials run once
 HAND_OVER = [name for name in OWN_SYSTEMS if SYSTEMS[name].serves != "membership"]
@@ -33,8 +40,15 @@ _OF_PARTS = {
     *("quasar-pastry", "quasar-oscar", "quasar-small-world", "quasar-chord", "quasar-kademlia"),
     *("values-pastry", "values-oscar", "values-small-world"),
 }
-"""Systems whose overlay and dissemination are those of others; on the virtual clock there are all of them."""
-IN_PROCESSES = [name for name in ALL if name not in _OF_PARTS]
+"""Systems whose overlay and dissemination are those of others; the virtual clock runs all of them."""
+_OVERLAYS = {"chord", "kademlia", "oscar"}
+"""Overlays that values, Scribe or Magnet use in processes, too. Lookups are handed there by two others."""
+IN_PROCESSES = [name for name in ALL if name not in _OF_PARTS | _OVERLAYS]
+TABLES_OF_VIRTUAL = [name for name in ALL if name not in _OF_PARTS or name == "quasar-oscar"]
+"""Systems each of which tells in a way of its own, and walks over an overlay with lookups: rows of tables
+come from spans, which tests compare for all systems, and not from systems."""
+TABLES_OF_REAL = ["gossipsub", "li", "pastry", "small-world", "values-chord", "flood-cyclon", REPAIRING.name]
+"""Some of each kind of workload: only clocks, files and processes of hosts differ from the virtual clock."""
 _AT_ONCE = 2
 """Trials in processes that run beside each other: each waits most of its time."""
 _ENOUGH = 40
@@ -50,7 +64,7 @@ def run_one(system: str, folder: Path) -> WitnessedTrial:
 
 def run_in_processes(system: str, folder: Path) -> WitnessedTrial:
     runtime = {"kind": "processes", "hosts": 2, "time_scale": 0.25}
-    spec = spec_of(system, folder / f"{system}-hosts", peers=24, measure="18 s", runtime=runtime)
+    spec = spec_of(system, folder / f"{system}-hosts", peers=24, measure="9 s", runtime=runtime)
     trial = run_witnessed(
         spec, RunDirectory(folder / "run"), lambda *of: run_processes(*of, lambda progress: None)
     )
@@ -77,8 +91,8 @@ def test_spans_on_the_virtual_clock_tell_what_was_handed_and_when(
 ) -> None:
     trial = trials[system]
     assert len(trial.handed) > 200
-    check_spans(trial)
     found, handed = sorted(told(trial.directory)), sorted(trial.handed)
+    assert without_time(found) == without_time(handed)
     assert [each.at for each in found] == pytest.approx([each.at for each in handed], abs=1e-6)
 
 
@@ -90,12 +104,13 @@ def test_spans_and_tables_of_both_runtimes_tell_what_was_handed(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """All these systems in one test: building the tables takes as long for many trials as for one."""
+    """All these systems in one test: each query on the tables is one for all trials."""
     monkeypatch.setenv("PYTHONPATH", PATH)
     with ProcessPoolExecutor(_AT_ONCE, get_context("spawn")) as pool:
         real = list(pool.map(run_in_processes, IN_PROCESSES, repeat(folder)))
     assert sum(len(trial.handed) for trial in real) > _ENOUGH * len(real)
-    check_tables(spark, tmp_path, [*trials.values(), *real])
+    virtual = [trials[name] for name in TABLES_OF_VIRTUAL]
+    check_tables(spark, tmp_path, [*virtual, *(real[IN_PROCESSES.index(name)] for name in TABLES_OF_REAL)])
 
 
 def test_the_toy_delivers_in_every_way(trials: dict[str, WitnessedTrial]) -> None:
