@@ -58,7 +58,7 @@ def trellis(tmp_path, monkeypatch):
         run.summary.write_text(json.dumps(summary))
         return summary
 
-    def write_report(run, events):
+    def write_report(run, events, traces_at):
         run.report.parent.mkdir(exist_ok=True)
         run.report.write_text("report")
         return run.report
@@ -195,10 +195,19 @@ def test_analysis_and_report_can_be_repeated(trellis, file, monkeypatch):
         assert result.stdout.startswith("INVALID: vitis-1: ")
 
 
+@pytest.mark.parametrize("address", ["http://localhost:16686", "file:///{trace}", "javascript:{trace}"])
+def test_an_address_at_which_no_trace_can_be_is_refused(trellis, file, address):
+    trellis("run", file)
+    result = trellis("report", the_run(), "--traces-at", address)
+    assert result.exit_code == 2
+    assert "http://localhost:16686/trace/{trace}" in result.stderr
+    assert trellis("report", the_run(), "--traces-at", "http://localhost/{trace}").exit_code == 0
+
+
 def test_a_report_that_lacks_its_tables_says_what_to_do(trellis, file, monkeypatch):
     from analysis.charts.results import ResultsError
 
-    def incomplete(run, events):
+    def incomplete(run, events, traces_at):
         raise ResultsError("the table x is missing; write it with: trellis analyze RUN")
 
     trellis("run", file)

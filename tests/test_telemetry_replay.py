@@ -16,6 +16,7 @@ from emulator.experiment.run.directory import TrialDirectory
 from emulator.experiment.run.fidelity import Fidelity
 from emulator.telemetry import names
 from emulator.telemetry import replay as module
+from emulator.telemetry.backend_traces import BackendTraces
 from emulator.telemetry.endpoint import BadEndpoint
 from emulator.telemetry.otlp_files import FileSink
 from emulator.telemetry.replay import ReplayError, replay
@@ -105,13 +106,31 @@ def test_all_spans_arrive_in_bounded_requests(trial, collector, monkeypatch):
     )
 
 
-def test_a_virtual_trial_is_moved_to_end_now(trial, collector):
+@pytest.mark.parametrize(("ended", "end"), [("2026-11-29T03:45:47+00:00", 1795923947), (None, None)])
+def test_a_virtual_trial_is_moved_to_when_it_ended_or_now(trial, collector, ended, end):
+    if ended:
+        trial.write_status(ended=ended)
     write(trial, [3])
     replay(trial, collector.endpoint)
     (start,) = {r.resource_spans[0].resource.attributes[0].value.int_value for r in collector.requests}
-    assert abs(start + 90 * 10**9 - time.time_ns()) < 60 * 10**9
+    if end is None:
+        assert abs(start + 90 * 10**9 - time.time_ns()) < 60 * 10**9
+    else:
+        assert start + 90 * 10**9 == end * 10**9
     assert [s.start_time_unix_nano - start for s in collector.spans] == [1, 2, 3]
     assert [s.end_time_unix_nano - s.start_time_unix_nano for s in collector.spans] == [5, 5, 5]
+
+
+def test_a_trial_that_is_sent_twice_is_the_same_in_the_backend(trial, collector):
+    trial.write_status(ended="2026-11-29T03:45:47+00:00")
+    write(trial, [2])
+    replay(trial, collector.endpoint)
+    replay(trial, collector.endpoint)
+    first, second = collector.spans[:2], collector.spans[2:]
+    assert first == second
+    assert [span.trace_id for span in first] == [
+        BackendTraces(trial).id(n.to_bytes(16, "big")) for n in (1, 2)
+    ]
 
 
 def test_times_are_kept_if_asked_and_for_real_time(trial, collector):

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from analysis.charts.delivery_tree import Drawing, build_tree, draw
 from analysis.charts.results import Results, ResultsError
+from emulator.telemetry.backend_traces import BackendTraces
 
 LARGEST: Final = 200
 """The most deliveries of a publication that may be chosen for a drawing."""
@@ -133,7 +134,17 @@ def _drawn(results: Results, trial: str, event: _Event, why: str) -> Drawing | N
     for hop in hops:
         if hop["interested"] is None:
             hop["interested"] = hop["peer"] in event.subscribers
-    return draw(build_tree(hops), trial, event.missed, event.delivered, why)
+    link = _link(results, trial, hops)
+    return draw(build_tree(hops), trial, event.missed, event.delivered, why, link)
+
+
+def _link(results: Results, trial: str, hops: Sequence[Mapping[str, Any]]) -> str:
+    """Return the address of the event's trace in a backend, "" if none was given."""
+    if not results.traces_at:
+        return ""
+    trace = next(hop["trace"] for hop in hops if hop["parent"] is None)
+    there = BackendTraces(results.run.trial(trial)).id(trace)
+    return results.traces_at.replace("{trace}", there.hex())
 
 
 def _hops_of(results: Results, trial: str, event: int) -> list[dict[str, Any]]:

@@ -160,6 +160,8 @@ class Drawing:
     """The number of peers to which the event was delivered."""
     why: str = ""
     """The reason for which the event was chosen, such as "the slowest publication"."""
+    link: str = ""
+    """The address of the event's trace in a backend, "" if none was given."""
 
     @property
     def is_measured(self) -> bool:
@@ -168,7 +170,12 @@ class Drawing:
 
 
 def draw(
-    tree: DeliveryTree, trial: str = "", missed: Sequence[int] = (), delivered: int = 0, why: str = ""
+    tree: DeliveryTree,
+    trial: str = "",
+    missed: Sequence[int] = (),
+    delivered: int = 0,
+    why: str = "",
+    link: str = "",
 ) -> Drawing:
     """Lay a tree out: leaves on rows of their own, every other node in the middle of its children."""
     nodes = tree.nodes
@@ -207,4 +214,5 @@ def draw(
         list(missed),
         delivered,
         why,
+        link,
     )

@@ -35,6 +35,8 @@ class Results:
     """The content of `experiment.yaml` as plain data."""
     asked_events: tuple[int, ...] = ()
     """The numbers of the events whose delivery trees are asked for."""
+    traces_at: str = ""
+    """The address of a trace in a backend, with `{trace}` for its id; "" if there are to be no links."""
     _digests: Mapping[str, str] | None = field(default=None, repr=False)
     """The digests of the tables' files, None if an earlier version made them."""
     _checked: set[tuple[str, str]] = field(default_factory=set, repr=False)

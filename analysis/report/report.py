@@ -69,14 +69,14 @@ class AbsenceRow:
     """The number of these peers that joined again."""
 
 
-def write_report(run: RunDirectory, events: Sequence[int] = ()) -> Path:
+def write_report(run: RunDirectory, events: Sequence[int] = (), traces_at: str = "") -> Path:
     """Write `report/index.html` at once and return its path. It has the delivery trees of these events, or of
-    typical ones.
+    typical ones, with links to their traces if there is an address for `Results.traces_at`.
 
     Raises `analysis.charts.results.ResultsError` if the run was not analyzed, or its results lack something.
     """
     try:
-        page = _page(replace(Results.read(run), asked_events=tuple(events)))
+        page = _page(replace(Results.read(run), asked_events=tuple(events), traces_at=traces_at))
     except UndefinedError as error:
         raise ResultsError(
             f"{run.summary} or a file of a trial lacks what a report tells ({error}): it is damaged, or of "

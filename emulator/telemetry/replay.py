@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -21,6 +20,7 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span, TracesData
 from emulator.experiment.run.directory import TrialDirectory
 from emulator.files.input_facts import counted
 from emulator.telemetry import names
+from emulator.telemetry.backend_traces import BackendTraces, ended_ns
 from emulator.telemetry.endpoint import open_channel
 from emulator.telemetry.otlp_files import read_frames
 from emulator.telemetry.repeated_messages import Contents, scan_once
@@ -89,20 +89,18 @@ def replay(
 ) -> Sent:
     """Send all spans of a trial, record by record.
 
-    With `shift`, the spans of a virtual clock are moved so that the trial ends now; backends show only
-    what is recent. Trace ids are made different for each trial (and each shifted replay), because
-    trials with one seed have the same. Raises BadEndpoint, and ReplayError if the backend refuses a
-    request or stays unavailable.
+    With `shift`, the spans of a virtual clock are moved so that the trial ends when it did on the wall clock,
+    or now if that is not known. A trial that is sent again has the same ids and times. Raises BadEndpoint,
+    and ReplayError if the backend refuses a request or stays unavailable.
     """
     offset = _offset_ns(directory) if shift else 0
-    about = f"{directory.path.resolve().parent.parent.name}/{directory.name}/{offset}"
-    mask = int.from_bytes(hashlib.sha256(about.encode()).digest()[:8], "big")
+    there = BackendTraces(directory)
     sent = Sent()
     with open_channel(endpoint) as channel:
         stub = TraceServiceStub(channel)  # type: ignore[no-untyped-call]
         for contents in scan_once(traces_of(directory)):
             for record in _records(contents, sent):
-                for request in _requests(record, offset, mask):
+                for request in _requests(record, offset, there):
                     _export(stub, request, sent, endpoint, note, sleep)
                     if sent.requests % _NOTE_EACH == 0:
                         note(f"{counted(sent.spans, 'span')} sent")
@@ -117,7 +115,8 @@ def _offset_ns(directory: TrialDirectory) -> int:
     if start is None:
         return 0
     progress = directory.read_status().get("progress") or {}
-    return time.time_ns() - start - int(progress.get("trial_end", 0) * 1e9)
+    end = ended_ns(directory) or time.time_ns()
+    return end - start - int(progress.get("trial_end", 0) * 1e9)
 
 
 def _starts(directory: TrialDirectory) -> Iterator[int]:
@@ -143,7 +142,7 @@ def _records(contents: Contents, sent: Sent) -> Iterator[TracesData]:
         sent.losses.append(f"{name} is damaged and was read only to there: {error}")
 
 
-def _requests(record: TracesData, offset: int, mask: int) -> Iterator[ExportTraceServiceRequest]:
+def _requests(record: TracesData, offset: int, there: BackendTraces) -> Iterator[ExportTraceServiceRequest]:
     """Yield requests of a bounded number of spans, with times and trace ids changed."""
     for resource in record.resource_spans:
         for attribute in resource.resource.attributes:
@@ -158,14 +157,13 @@ def _requests(record: TracesData, offset: int, mask: int) -> Iterator[ExportTrac
                 part = target.scope_spans.add(scope=scope.scope, schema_url=scope.schema_url)
                 spans = scope.spans[first : first + SPANS_A_REQUEST]
                 for span in spans:
-                    _change(span, offset, mask)
+                    _change(span, offset, there)
                 part.spans.extend(spans)
                 yield request
 
 
-def _change(span: Span, offset: int, mask: int) -> None:
-    head = int.from_bytes(span.trace_id[:8], "big") ^ mask
-    span.trace_id = head.to_bytes(8, "big") + span.trace_id[8:]
+def _change(span: Span, offset: int, there: BackendTraces) -> None:
+    span.trace_id = there.id(span.trace_id)
     span.start_time_unix_nano += offset
     span.end_time_unix_nano += offset
     for event in span.events:

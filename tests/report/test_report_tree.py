@@ -16,7 +16,9 @@ from hypothesis import strategies as st
 from analysis.charts.chosen_events import event_trees
 from analysis.charts.delivery_tree import build_tree, draw
 from analysis.charts.results import Results, ResultsError
+from analysis.report.report import write_report
 from emulator.experiment.run.directory import RunDirectory
+from emulator.telemetry.backend_traces import BackendTraces
 
 
 @pytest.fixture
@@ -135,6 +137,19 @@ def test_an_event_that_is_asked_for_is_drawn_in_each_variant(make_run: Callable[
     assert len({tree.trial for tree in trees}) == 4
     with pytest.raises(ResultsError, match=r"has no event 9. Its events: 1 to 4"):
         event_trees(replace(results, asked_events=(9,)))
+
+
+def test_a_drawn_event_is_linked_to_its_trace_as_a_backend_has_it(
+    make_run: Callable[..., RunDirectory],
+) -> None:
+    results = with_events(make_run(), [(1, 11, True, 1.0)])
+    assert {tree.link for tree in event_trees(results)} == {""}
+    (tree, *_) = event_trees(replace(results, traces_at='https://here/"x"?id={trace}'))
+    (trace,) = {hop["trace"] for hop in results.rows("hops", tree.trial) if hop["event"] == 1}
+    there = BackendTraces(results.run.trial(tree.trial)).id(trace).hex()
+    assert tree.link == f'https://here/"x"?id={there}'
+    page = write_report(results.run, traces_at='https://here/"x"?id={trace}').read_text()
+    assert f'href="https://here/&#34;x&#34;?id={there}"' in page
 
 
 @given(st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12)), max_size=60))

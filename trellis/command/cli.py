@@ -60,6 +60,7 @@ from trellis.command.releases import commands as release_commands
 from trellis.command.run_commands import commands as run_commands
 from trellis.command.schema_command import commands as schema_commands
 from trellis.command.steps import analyze_run, given_command, need_writable, new_screen, report_run
+from trellis.command.trace_commands import check_trace_page
 from trellis.command.trace_commands import commands as trace_commands
 
 if TYPE_CHECKING:
@@ -252,13 +253,23 @@ def report(
         list[int] | None,
         typer.Option("--event", metavar="NUMBER", help="Draw how this event spread. Repeatable."),
     ] = None,
+    traces_at: Annotated[
+        str,
+        typer.Option(
+            "--traces-at",
+            metavar="ADDRESS",
+            help="Link drawn events to their traces, such as http://localhost:16686/trace/{trace}.",
+        ),
+    ] = "",
 ) -> None:
     """Write the report of an analyzed run."""
     with endings():
+        if traces_at:
+            check_trace_page(traces_at)
         directory = _open(target)
         need_summary(directory)
         with readable(directory):
-            report_run(directory, new_screen(), junit, events or ())
+            report_run(directory, new_screen(), junit, events or (), traces_at)
             status = say_summary(directory)
         raise typer.Exit(status)
 

@@ -111,11 +111,15 @@ def _read_telemetry(directory: RunDirectory, screen: Screen, word: str, read: Ca
 
 
 def report_run(
-    directory: RunDirectory, screen: Screen, junit: Path | None = None, events: Sequence[int] = ()
+    directory: RunDirectory,
+    screen: Screen,
+    junit: Path | None = None,
+    events: Sequence[int] = (),
+    traces_at: str = "",
 ) -> None:
     """Write the report of an analysed run with the trees of these events, and its outcome as JUnit XML.
 
-    Raises UserError and OSError.
+    `traces_at` is as in `Results`. Raises UserError and OSError.
     """
     with screen.step("writing the report", 0):
         from analysis.charts.results import ResultsError
@@ -123,7 +127,7 @@ def report_run(
 
         try:
             with told_to_operators(directory, "report"):
-                write_report(directory, events)
+                write_report(directory, events, traces_at)
         except ResultsError as error:
             raise UserError(str(error)) from None
         report_outcome(directory, junit)

@@ -1,7 +1,8 @@
-"""The command that sends the traces of a run to a backend."""
+"""The command that sends the traces of a run to a backend, and the address of a trace there."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated
 
@@ -11,6 +12,16 @@ from trellis.command.exits import INVALID, VALID, UserError, endings, err
 from trellis.command.outcome import out
 
 commands = typer.Typer(rich_markup_mode=None)
+_TRACE_PAGE = re.compile(r"https?://\S*\{trace\}\S*")
+
+
+def check_trace_page(address: str) -> None:
+    """Raise UserError unless this is the address of a page with `{trace}` where the trace's id is to be."""
+    if not _TRACE_PAGE.fullmatch(address):
+        raise UserError(
+            f'--traces-at is "{address}", but has to be the address of a page with {{trace}} in the place of '
+            "the trace's id, such as http://localhost:16686/trace/{trace}"
+        )
 
 
 @commands.command()
@@ -21,7 +32,8 @@ def traces(
         str | None, typer.Option("--trial", metavar="NAME", help="Default: the only one.")
     ] = None,
     keep_times: Annotated[
-        bool, typer.Option("--keep-times", help="Do not move the spans of a virtual clock to now.")
+        bool,
+        typer.Option("--keep-times", help="Do not move the spans of a virtual clock to when the trial ran."),
     ] = False,
 ) -> None:
     """Send a trial's traces to an OTLP/gRPC backend such as Jaeger or Tempo."""
