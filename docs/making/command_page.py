@@ -15,7 +15,7 @@ _HEAD: Final = """\
 
 This page is the help of `trellis` and of each of its commands: `make reference` writes it. The exit status is
 0 if all trials are valid, 1 if one is invalid or failed, 2 for bad input, and 3 if all are valid but one is
-not as the experiment [expects](../guide.md#what-an-experiment-expects).
+not as the experiment [expects](../expectations.md#what-an-experiment-expects).
 """
 
 

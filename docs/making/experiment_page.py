@@ -14,11 +14,12 @@ Part = Mapping[str, Any]
 _EXPERIMENT: Final = """\
 # Keys of an experiment file
 
-This page is made from the schema by which `trellis validate` and [editors](../guide.md#keys-in-an-editor)
-check a file: `make reference` writes it. A heading is the dotted key of a part of the file, as `--set` and
-`vary` take it. *Value* says what may be written: a *time* has its unit (`us`, `ms`, `s`, `min`, `h`, `d`), a
-*rate* too (such as `20 Mbit/s`), and a *share* is a number from 0 to 1 or a text such as `5 %`. *Required*
-keys may also come from `vary`. The [guide](../guide.md) explains what the parts are for;
+This page is made from the schema by which `trellis validate` and
+[editors](../experiment-file.md#keys-in-an-editor) check a file: `make reference` writes it. A heading is the
+dotted key of a part of the file, as `--set` and `vary` take it. *Value* says what may be written: a *time*
+has its unit (`us`, `ms`, `s`, `min`, `h`, `d`), a *rate* too (such as `20 Mbit/s`), and a *share* is a number
+from 0 to 1 or a text such as `5 %`. *Required* keys may also come from `vary`.
+[Write an experiment file](../experiment-file.md) explains what the parts are for;
 [churn](../churn.md), [links and faults](../faults.md), [attackers](../attackers.md) and
 [files](../inputs.md) have pages of their own, and the parameters of each system are
 [on the next page](parameters.md).

@@ -1,7 +1,7 @@
 """Finds and loads what installed packages add to Trellis by entry points.
 
-A package names what it brings in groups such as `trellis.systems`; the guide lists all groups. An entry point
-is imported when its name is asked for, so a broken package disturbs only those who use it.
+A package names what it brings in groups such as `trellis.systems`, which `docs/systems-of-your-own.md` lists.
+An entry point is imported when its name is asked for, so a broken package disturbs only those who use it.
 """
 
 from __future__ import annotations

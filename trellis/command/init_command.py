@@ -19,7 +19,7 @@ commands = typer.Typer(add_completion=False, rich_markup_mode=None)
 _ATTRIBUTES: Final = "{price: [0, 1000], volume: [0, 1000]}"
 _WORKLOADS: Final = {
     "topics": """\
-  # Each peer subscribes to 20 of 500 topics; peers have like interests (docs/guide.md has other patterns).
+  # Each peer subscribes to 20 of 500 topics; peers have like interests (docs/experiment-file.md has others).
   subscriptions: {kind: high, topics: 500, buckets: 20, per_peer: 20}
   # Peers publish this many events in the measure phase.
   publications: {events: 300}

@@ -66,7 +66,7 @@ def load_for_pods(path: Path, options: Sequence[str]) -> ExperimentSpec:
         raise ReleaseError(
             f"{path} names files of this machine, which pods do not have:\n  "
             + "\n  ".join(local)
-            + f"\nPut them on a volume that the chart mounts at {INPUTS} (docs/guide.md, Kubernetes), "
+            + f"\nPut them on a volume that the chart mounts at {INPUTS} (docs/run-on-a-cluster.md), "
             f"and name them {INPUTS}..."
         )
     return spec
