@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from analysis.claims.bounds import about, at_least, at_most, below, between
-from analysis.claims.claim import Claim, Number, Verdict, each, judge_claim
+from analysis.claims.claim import Claim, Number, OfSome, Verdict, each, judge_claim, to_mean
 from analysis.claims.paper_setting import AnyOf, Sweep, differences
 from analysis.claims.papers import CLAIMS, judge
 from analysis.measures.variant_results import VariantResult, estimate
@@ -92,6 +92,22 @@ def test_measured_values_are_in_the_papers_unit() -> None:
     (number,) = judge_claim(claim(size), [some(bytes=138.3)]).numbers
     assert number.measured["some.1000"].mean == pytest.approx(0.1383)
     assert (number.unit, number.outcome) == ("kB", "held")
+
+
+def test_a_number_of_one_measure_has_its_bounds_in_the_measures_unit() -> None:
+    of_some = OfSome(lambda variants: variants[:1], each("bytes", 1000))
+    numbers = (
+        DELAY,
+        Number("size", at_most(22, "kB"), of_some),
+        Number("ratio", below(1, ""), to_mean("a", "b")),
+    )
+    found = judge_claim(claim(*numbers), [some(delay_ms=331, bytes=1000, a=1, b=2), some(2, bytes=9)]).numbers
+    assert [(each.measure, each.low, each.high) for each in found] == [
+        ("delay_ms", pytest.approx(297.9), pytest.approx(364.1)),
+        ("bytes", None, 22_000),
+        ("", None, None),
+    ]
+    assert [len(each.measured) for each in found] == [1, 1, 1]
 
 
 def test_bounds_say_what_they_ask_for() -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from analysis.charts.axis import Axis, Tick, span
 from analysis.charts.chart import WIDTH, Quantity
+from analysis.charts.limits import DrawnLimits, Limits, told, upright
 from analysis.charts.numerals import is_share, shown
 
 _LEFT, _RIGHT, _TOP, _ROW, _BOTTOM = 8, 28, 10, 42, 48
@@ -22,6 +23,8 @@ class Row:
     half: float | None = None
     style: int | None = None
     """The style of a plain bar; None: its number."""
+    limits: Sequence[Limits] = ()
+    """What a paper's numbers allow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +48,7 @@ class DrawnRow:
     whisker: tuple[float, float] | None
     text: str
     values: list[str]
+    limits: list[DrawnLimits]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +69,11 @@ class BarChart:
     width: int = WIDTH
     bar_height: int = BAR_HEIGHT
 
+    @property
+    def of_paper(self) -> str:
+        """The sentence on the limits in the chart."""
+        return told(limits for bar in self.bars for limits in bar.limits)
+
 
 def bar_chart(
     name: str, title: str, about: str, x: Quantity, parts: Sequence[str], rows: Sequence[Row]
@@ -73,6 +82,7 @@ def bar_chart(
     if not rows:
         return None
     ends = [shown(sum(row.values) + (row.half or 0), x.unit) for row in rows]
+    ends += [shown(end, x.unit) for row in rows for each in row.limits for end in each.ends]
     low, high = span(ends, at_most=100.0 if is_share(x.unit) else None)
     axis = Axis(x.label, low, high, _LEFT, WIDTH - _RIGHT)
     return BarChart(
@@ -106,4 +116,5 @@ def _draw(index: int, row: Row, parts: Sequence[str], axis: Axis, x: Quantity) -
         whisker,
         x.text(total, row.half),
         [x.text(v) for v in row.values],
+        [upright(each, axis, x.unit, y + _BAR_TOP - 2, y + _BAR_TOP + BAR_HEIGHT + 2) for each in row.limits],
     )

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from analysis.charts.axis import Axis, Tick, span
+from analysis.charts.limits import DrawnLimits, LimitsOver, across, told
 from analysis.charts.numerals import estimate, is_share, quantity, shown, shown_unit
 from analysis.charts.time_line import DrawnMark, DrawnMoves, Mark, Moves, time_line
 
@@ -133,8 +134,16 @@ class LineChart:
     quantities: tuple[Quantity, Quantity]
     """The quantities that the x axis and the y axis show."""
     moves: DrawnMoves | None = None
+    limits: Sequence[LimitsOver] = ()
+    """What a paper's numbers allow, as it was given."""
+    drawn_limits: Sequence[DrawnLimits] = ()
     width: int = WIDTH
     height: int = _TOP + _PLOT + _BOTTOM
+
+    @property
+    def of_paper(self) -> str:
+        """The sentence on the limits in the chart."""
+        return told(each.limits for each in self.limits)
 
     @property
     def rows(self) -> list[Column]:
@@ -158,10 +167,11 @@ def line_chart(
     x_logarithmic: bool = False,
     marks: Sequence[Mark] = (),
     moves: Moves | None = None,
+    limits: Sequence[LimitsOver] = (),
 ) -> LineChart | None:
     """Lay out a chart of lines; None if no series has a point. Points have to be in the order of x.
 
-    Words of `marks`, and `moves`, stand above the plot.
+    Words of `marks`, and `moves`, stand above the plot. `limits` are what a paper's numbers allow.
     """
     if not any(one.points for one in series):
         return None
@@ -169,6 +179,7 @@ def line_chart(
     right = WIDTH - 12 - max(9 * len(tag) for tag in tags) - 8
     points = [p for one in series for p in one.points]
     edges = [shown(edge, y.unit) for p in points for edge in interval(p)]
+    edges += [shown(end, y.unit) for each in limits for end in each.limits.ends]
     low, high = span(edges, from_zero, 100.0 if is_share(y.unit) else None)
     xs = sorted({shown(p.x, x.unit) for p in points})
     few = len(xs) <= _MOST_WHISKERS and not any(one.curve for one in series)
@@ -194,6 +205,7 @@ def line_chart(
         [_column(at, series, x_axis, x, y, write_x) for at in _positions(series)],
         above.marks,
         list(series), list(marks), (x, y), above.moves,
+        limits, [across(each, (x_axis, y_axis), (x.unit, y.unit)) for each in limits],
         height=top + _PLOT + _BOTTOM,
     )  # fmt: skip
 

@@ -9,6 +9,7 @@ from typing import Final
 
 from analysis.charts.axis import Axis
 from analysis.charts.chart import Column, LineChart, drawn_series
+from analysis.charts.limits import across
 from analysis.charts.numerals import number
 from analysis.charts.time_line import Mark, drawn_marks
 
@@ -55,6 +56,7 @@ def panels(chart: LineChart, places: Sequence[tuple[str, Style]]) -> Panels:
         about = f"{about} The horizontal axis has the {chart.x.label}."
     if chart.moments:
         about = f"{about} Marked are: {', '.join(_told(mark) for mark in chart.moments)}."
+    about = f"{about} {chart.of_paper}".strip()
     legend = list(dict.fromkeys(style for _, style in places))
     return Panels(chart.name, chart.title, about, charts, legend, chart)
 
@@ -67,6 +69,8 @@ def _panel(
     y = replace(chart.y, start=_TOP + _PLOT, end=_TOP)
     lines = [replace(chart.lines[i], label=places[i][1].label) for i in members]
     units = (chart.quantities[0].unit, chart.quantities[1].unit)
+    own = {chart.lines[i].label for i in members}
+    limits = [each for each in chart.limits if each.series & own]
     drawn = [
         replace(
             drawn_series(line, "", places[i][1].colour, places[i][1].dash, (x, y), units),
@@ -78,6 +82,7 @@ def _panel(
         chart, name=name, title=title, about="", x=x, y=y, x_ticks=x.ticks(4), series=drawn,
         columns=[column for one in chart.columns if (column := _column(one, members, x)) is not None],
         marks=[replace(mark, text_at=None) for mark in drawn_marks(chart.moments, x)],
+        limits=limits, drawn_limits=[across(each, (x, y), units) for each in limits],
         lines=lines, moves=None, width=_WIDTH, height=_TOP + _PLOT + _BOTTOM,
     )  # fmt: skip
 

@@ -33,9 +33,10 @@ whatever the numbers are: `differs` then says how, and `why` how many of them ho
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from analysis.claims.bounds import Bound, said
@@ -59,6 +60,14 @@ class Number:
     what: str
     bound: Bound
     find: Find
+
+    @property
+    def of_measure(self) -> OfMeasure | None:
+        """The measure whose value the number is; None if it is made of several values."""
+        find = self.find
+        while isinstance(find, OfSome):
+            find = find.find
+        return find if isinstance(find, OfMeasure) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +93,13 @@ class Judged:
     unit: str
     measured: dict[str, Estimate] = field(default_factory=dict)
     outcome: NumberOutcome | Literal["not measured"] = "not measured"
+    measure: str = ""
+    """The measure whose value the number is, "" if it is made of several."""
+    low: float | None = None
+    """The lowest value of the measure that agrees with the paper, in the measure's unit; None if there is
+    none."""
+    high: float | None = None
+    """The highest one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +124,7 @@ def judge_claim(claim: Claim, variants: Variants, invalid: frozenset[str] = froz
     """Return the verdict on a claim; `invalid` names the variants that have an invalid trial."""
     among = claim.among(variants)
     if not among:
-        numbers = [Judged(n.what, n.bound.text, n.bound.unit) for n in claim.numbers]
+        numbers = [_unmeasured(number) for number in claim.numbers]
         return Verdict(claim.id, claim.statement, "not decided", [], f"the run has no {claim.needs}", numbers)
     numbers = [_judge(number, among) for number in claim.numbers]
     differs = differences(claim.setting, among)
@@ -135,16 +151,22 @@ def _judge(number: Number, variants: Variants) -> Judged:
     found = number.find(variants)
     measured = {name: value for name, value in found.items() if value is not None}
     outcomes = {number.bound.judge(value.mean) for value in measured.values()}
-    judged = Judged(number.what, number.bound.text, number.bound.unit, measured)
+    judged = replace(_unmeasured(number), measured=measured)
     if "missed" in outcomes:
-        return _with(judged, "missed")
+        return replace(judged, outcome="missed")
     if not measured or len(measured) < len(found):
         return judged
-    return _with(judged, "better" if "better" in outcomes else "held")
+    return replace(judged, outcome="better" if "better" in outcomes else "held")
 
 
-def _with(judged: Judged, outcome: NumberOutcome) -> Judged:
-    return Judged(judged.what, judged.paper, judged.unit, judged.measured, outcome)
+def _unmeasured(number: Number) -> Judged:
+    """Return what the paper has, without what was measured."""
+    bound, of = number.bound, number.of_measure
+    judged = Judged(number.what, bound.text, bound.unit)
+    if of is None:
+        return judged
+    low, high = (limit * of.divided_by if math.isfinite(limit) else None for limit in (bound.low, bound.high))
+    return replace(judged, measure=of.measure, low=low, high=high)
 
 
 def _reason(number: Judged) -> str:
@@ -160,13 +182,33 @@ def _reason(number: Judged) -> str:
             return ""
 
 
+@dataclass(frozen=True, slots=True)
+class OfMeasure:
+    """A function that finds a measure of each variant, divided by `divided_by`."""
+
+    measure: str
+    divided_by: float
+
+    def __call__(self, variants: Variants) -> Found:
+        return {
+            v.name: _over_seeds(v, lambda m: _ratio(m.get(self.measure), self.divided_by)) for v in variants
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class OfSome:
+    """A function that finds what `find` does, but only in the variants that `chosen` returns."""
+
+    chosen: Callable[[Variants], Variants]
+    find: Find
+
+    def __call__(self, variants: Variants) -> Found:
+        return self.find(self.chosen(variants))
+
+
 def each(measure: str, divided_by: float = 1.0) -> Find:
     """Return a function that finds a measure of each variant, divided by `divided_by`."""
-
-    def find(variants: Variants) -> Found:
-        return {v.name: _over_seeds(v, lambda m: _ratio(m.get(measure), divided_by)) for v in variants}
-
-    return find
+    return OfMeasure(measure, divided_by)
 
 
 def to_mean(measure: str, mean: str) -> Find:

@@ -12,8 +12,8 @@ from analysis.claims.bounds import at_least, at_most, between
 from analysis.claims.claim import (
     Claim,
     Find,
-    Found,
     Number,
+    OfSome,
     Pair,
     Variants,
     each,
@@ -59,11 +59,7 @@ def _attacks(kind: str, targeted: bool) -> Callable[[Variants], list[VariantResu
 
 def _where(chosen: Chosen, find: Find) -> Find:
     """Return a function that finds the same, but only in the chosen variants."""
-
-    def some(variants: Variants) -> Found:
-        return find([v for v in variants if chosen(v)])
-
-    return some
+    return OfSome(lambda variants: [v for v in variants if chosen(v)], find)
 
 
 def _quiet(variants: Variants) -> list[VariantResult]:

@@ -11,8 +11,10 @@ from collections.abc import Callable
 from analysis.claims.bounds import about, above, at_least, at_most, below, between
 from analysis.claims.claim import (
     Claim,
+    Find,
     Found,
     Number,
+    OfSome,
     Pair,
     Variants,
     each,
@@ -127,12 +129,12 @@ def _sizes(variants: Variants) -> list[VariantResult]:
     return usual if len({v.get(_PEERS) for v in usual}) > 1 else []
 
 
-def _smallest(find: Callable[[Variants], Found]) -> Callable[[Variants], Found]:
-    return lambda variants: find([min(variants, key=lambda v: int(v.get(_PEERS)))])
+def _smallest(find: Find) -> Find:
+    return OfSome(lambda variants: [min(variants, key=lambda v: int(v.get(_PEERS)))], find)
 
 
-def _largest(find: Callable[[Variants], Found]) -> Callable[[Variants], Found]:
-    return lambda variants: find([max(variants, key=lambda v: int(v.get(_PEERS)))])
+def _largest(find: Find) -> Find:
+    return OfSome(lambda variants: [max(variants, key=lambda v: int(v.get(_PEERS)))], find)
 
 
 LI = (

@@ -13,6 +13,7 @@ from analysis.claims.claim import (
     Find,
     Found,
     Number,
+    OfSome,
     Variants,
     each,
     is_static,
@@ -53,8 +54,7 @@ def _of_size(size: float | None) -> Callable[[Variants], Variants]:
 
 
 def _where(size: float | None, find: Find) -> Find:
-    line = _of_size(size)
-    return lambda variants: find(line(variants))
+    return OfSome(_of_size(size), find)
 
 
 def _best(variants: Variants) -> Found:

@@ -12,6 +12,7 @@ from analysis.claims.claim import (
     Claim,
     Find,
     Number,
+    OfSome,
     Pair,
     Variants,
     each,
@@ -87,12 +88,12 @@ def _after_opt(variants: Variants) -> list[Pair]:
 
 def _of(system: str, find: Find) -> Find:
     """Return a function that looks at one system's variants alone."""
-    return lambda variants: find(of_system(variants, system))
+    return OfSome(lambda variants: of_system(variants, system), find)
 
 
 def _with_most(system: str, key: str, find: Find) -> Find:
     """Return a function that looks at one system's variants with the paper's largest degree alone."""
-    return lambda variants: find([v for v in of_system(variants, system) if v.get(key) == _LARGE])
+    return OfSome(lambda variants: [v for v in of_system(variants, system) if v.get(key) == _LARGE], find)
 
 
 TWITTER = (

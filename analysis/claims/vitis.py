@@ -10,8 +10,10 @@ from collections.abc import Callable
 from analysis.claims.bounds import about, above, at_least, at_most, below, between
 from analysis.claims.claim import (
     Claim,
+    Find,
     Found,
     Number,
+    OfSome,
     Pair,
     Variants,
     compare,
@@ -169,9 +171,9 @@ def _churning(variants: Variants) -> list[Pair]:
     return [p for p in _pairs(variants) if not is_static(p.ours)]
 
 
-def _of(system: str, find: Callable[[Variants], Found]) -> Callable[[Variants], Found]:
+def _of(system: str, find: Find) -> Find:
     """Return a function that looks at one system's variants alone."""
-    return lambda variants: find(of_system(variants, system))
+    return OfSome(lambda variants: of_system(variants, system), find)
 
 
 VITIS = (

@@ -14,6 +14,7 @@ from analysis.export.style import (
     HATCHES,
     INK,
     LINE,
+    PAPER,
     colour,
     legend_columns,
     legend_height,
@@ -25,6 +26,10 @@ _ROW: Final = 0.31
 """The height (inches) of a bar with its label."""
 _THICK: Final = 0.42
 """The thickness of a bar, as a share of its row."""
+
+
+_PAPER: Final = 0.28
+"""The half height of what a paper's number allows, as a share of a bar's row."""
 
 
 def draw_bars(chart: BarChart, width: float) -> Figure:
@@ -48,6 +53,14 @@ def draw_bars(chart: BarChart, width: float) -> Figure:
             axes.errorbar(
                 left, number, xerr=shown(row.half, unit), color=INK, linewidth=0.8, capsize=2, capthick=0.8
             )
+        for each in row.limits:
+            ends = [shown(end, unit) for end in each.ends]
+            sides = (number - _PAPER, number + _PAPER)
+            axes.vlines(ends, *sides, color=INK, linewidth=0.8, linestyle=PAPER)
+            if len(ends) > 1:
+                axes.hlines(sides, ends[0], ends[1], color=INK, linewidth=0.8, linestyle=PAPER)
+            else:
+                axes.plot(ends, [number], ">" if each.high is None else "<", color=INK, markersize=3)
         above = number - 0.5
         axes.text(0, above, f" {row.label}", transform=axes.get_yaxis_transform(), va="center")
         axes.text(1, above, laid_out.text, transform=axes.get_yaxis_transform(), va="center", ha="right")

@@ -54,7 +54,10 @@ def free_name(name: str, taken: Container[str]) -> str:
 
 
 def _named(chart: LineChart | BarChart | Panels | HeatMap | OverlayGraph) -> NamedFigure:
-    return NamedFigure(chart.name, chart.title, chart.about, chart)
+    about = chart.about
+    if isinstance(chart, LineChart | BarChart):
+        about = f"{about} {chart.of_paper}".strip()
+    return NamedFigure(chart.name, chart.title, about, chart)
 
 
 def _of_tree(drawing: Drawing) -> str:

@@ -11,9 +11,12 @@ from matplotlib.figure import Figure
 
 from analysis.charts.axis import Tick
 from analysis.charts.chart import DrawnSeries, LineChart, Series, interval
+from analysis.charts.limits import LimitsOver
 from analysis.charts.numerals import shown
 from analysis.charts.time_line import Mark
 from analysis.export.style import (
+    INK,
+    PAPER,
     SOFT,
     colour,
     dash,
@@ -57,6 +60,8 @@ def draw_into(axes: Axes, chart: LineChart, labels: Sequence[str] = ()) -> None:
     axes.set_axisbelow(True)
     for mark in chart.moments:
         _draw_mark(axes, mark, chart)
+    for each in chart.limits:
+        _draw_limits(axes, each, chart)
     for place, (number, one) in enumerate(shown_series(chart)):
         laid_out = chart.series[number]
         _draw_series(axes, one, laid_out, labels[place] if labels else "_", chart)
@@ -112,6 +117,19 @@ def _draw_mark(axes: Axes, mark: Mark, chart: LineChart) -> None:
         mark.text, (left, 0), (2, 3), xycoords=("data", "axes fraction"), textcoords="offset points",
         rotation=90, ha="left", va="bottom", color=SOFT, fontsize=6.5,
     )  # fmt: skip
+
+
+def _draw_limits(axes: Axes, over: LimitsOver, chart: LineChart) -> None:
+    """Draw what a paper's number allows: an outline, or a line with a short arrow to where the values lie."""
+    x, y = chart.quantities
+    first, last = (shown(at, x.unit) for at in (over.first, over.last))
+    ends = [shown(end, y.unit) for end in over.limits.ends]
+    axes.hlines(ends, first, last, color=INK, linewidth=0.8, linestyle=PAPER)
+    if len(ends) > 1:
+        axes.vlines([first, last], ends[0], ends[1], color=INK, linewidth=0.8, linestyle=PAPER)
+    else:
+        towards = "^" if over.limits.high is None else "v"
+        axes.plot([first, last], [ends[0]] * 2, towards, color=INK, markersize=3, clip_on=False)
 
 
 def _pairs(ticks: list[Tick]) -> list[tuple[float, str]]:

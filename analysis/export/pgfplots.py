@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from analysis.charts.axis import Axis, Tick
 from analysis.charts.bars import BarChart
 from analysis.charts.chart import DrawnSeries, LineChart, Series
+from analysis.charts.numerals import shown
 from analysis.charts.panels import Panels
 from analysis.export.latex import comment, escaped
 from analysis.export.lines import shown_series
@@ -22,6 +23,8 @@ _PATTERNS: Final = (
 _RATIO: Final = 0.62
 _PANEL: Final = 1.2
 """The height (inches) of a panel."""
+_BESIDE: Final = 0.3
+"""The half height of what a paper's number allows, as a share of a bar's row."""
 _LABELS, _GAP = 0.625, 0.2
 """The width (inches) that PGFPlots keeps for the labels of an axis, and the one between panels."""
 
@@ -55,7 +58,7 @@ def pgfplots(chart: LineChart | BarChart | Panels, csv: str, width: float, said:
 
 def _of_lines(chart: LineChart, csv: str, width: float) -> list[str]:
     series = shown_series(chart)
-    lines = [_axis(_line_options(chart, width, width * _RATIO))]
+    lines = [_axis(_line_options(chart, width, width * _RATIO)), *_of_limits(chart)]
     for number, one in series:
         laid_out = chart.series[number]
         lines += _of_series(one, laid_out, number, f"of={number}", csv)
@@ -79,7 +82,7 @@ def _of_panels(panels: Panels, csv: str, width: float) -> list[str]:
     ]
     lines = ["\\begin{groupplot}[\n  " + ",\n  ".join(options) + ",\n]"]
     for place, chart in enumerate(panels.charts):
-        lines.append(f"\\nextgroupplot[title={{{escaped(chart.title)}}}]")
+        lines += [f"\\nextgroupplot[title={{{escaped(chart.title)}}}]", *_of_limits(chart)]
         for one, laid_out in zip(chart.lines, chart.series, strict=True):
             if one.points:
                 number = whole.index(laid_out.of)
@@ -124,6 +127,41 @@ def _of_series(one: Series, laid_out: DrawnSeries, number: int, options: str, cs
     return lines
 
 
+def _of_limits(chart: LineChart) -> Iterator[str]:
+    """Yield what draws what a paper's numbers allow."""
+    x, y = chart.quantities
+    for each in chart.limits:
+        first, last = (shown(at, x.unit) for at in (each.first, each.last))
+        low, *others = (shown(end, y.unit) for end in each.limits.ends)
+        yield _dashed((first, low), (last, others[0] if others else low))
+        if not others:
+            yield _arrows([(first, low), (last, low)], 0 if each.limits.high is None else 180)
+
+
+def _of_row_limits(chart: BarChart) -> Iterator[str]:
+    for number, row in enumerate(chart.bars):
+        for each in row.limits:
+            low, *others = (shown(end, chart.quantity.unit) for end in each.ends)
+            yield _dashed((low, number - _BESIDE), (others[0] if others else low, number + _BESIDE))
+            if not others:
+                yield _arrows([(low, number)], -90 if each.high is None else 90)
+
+
+def _dashed(one: tuple[float, float], other: tuple[float, float]) -> str:
+    """Return what draws a dashed rectangle between two corners: a line if they have a value in common."""
+    corners = [f"(axis cs:{x:.10g},{y:.10g})" for x, y in (one, other)]
+    return f"\\draw[densely dashed] {corners[0]} rectangle {corners[1]};"
+
+
+def _arrows(at: Sequence[tuple[float, float]], turned: int) -> str:
+    """Return what draws small triangles, which point upwards or are turned to the left by degrees."""
+    places = " ".join(f"({x:.10g},{y:.10g})" for x, y in at)
+    return (
+        f"\\addplot[only marks, mark=triangle*, mark size=1.4pt, mark options={{rotate={turned}}}, "
+        f"forget plot] coordinates {{{places}}};"
+    )
+
+
 def _look(style: int, dash: int) -> str:
     """Return how a line of a style looks, whose dashes have a number of their own."""
     return (
@@ -157,7 +195,7 @@ def _of_bars(chart: BarChart, csv: str, width: float) -> list[str]:
         )
         if several:
             lines.append(f"\\addlegendentry{{{escaped(name)}}}")
-    return lines
+    return [*lines, *_of_row_limits(chart)]
 
 
 def _frame(width: float, height: float, x: Axis, ticks: Sequence[Tick]) -> list[str]:

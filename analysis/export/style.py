@@ -23,6 +23,8 @@ MARKERS: Final = ("o", "s", "^", "D", "v", "P", "p", "X")
 HATCHES: Final = ("", "////", "\\\\\\\\", "||||", "----", "xxxx", "++++", "....")
 INK: Final = "#1d2226"
 RULE: Final = "#d9d5ca"
+PAPER: Final = (0, (4, 2))
+"""The dashes of what a paper's number allows."""
 SOFT: Final = "#5b646b"
 
 FONT_SIZE: Final = 8.0

@@ -8,6 +8,7 @@ from typing import Any
 
 from analysis.charts.bars import Row, bar_chart
 from analysis.charts.chart import SHOWN_AT_FIRST, Point, Quantity, Series, line_chart
+from analysis.charts.limits import LimitsOver
 from analysis.charts.results import Results, key_label, value_label, values_label, varied_keys
 from analysis.contract.figures import Chart, Figure
 from analysis.measures.variant_results import estimate
@@ -15,6 +16,7 @@ from analysis.report.by_what_is_varied import colour_key, independent_keys
 from analysis.report.drawn_variants import drawn_variants
 from analysis.report.figures_shown import drawn
 from analysis.report.over_seeds import seeds, told
+from analysis.report.paper_limits import PaperLimits, paper_limits
 
 _DECADES = 30
 """The least ratio of the largest to the smallest value of a logarithmic axis."""
@@ -58,13 +60,25 @@ def _against(results: Results, measure: str, axis: str) -> Chart | None:
             points.append(Point(variant["values"][axis], found["mean"], found["ci95"]))
     for points in groups.values():
         points.sort(key=lambda p: p.x)
+    of_paper = paper_limits(results, measure)
     return line_chart(
         f"sweep-{measure}", about["title"], _meaning(about), Quantity(key_label(axis)),
         Quantity(about["title"], about["unit"]), [Series(k, v) for k, v in groups.items()],
         from_zero=about["better"] != "higher",
         x_logarithmic=_spans_decades(variant["values"][axis] for variant in results.variants),
         x_text=lambda x: value_label(axis, x),
+        limits=[_over(results, each, axis, others, about["title"]) for each in of_paper],
     )  # fmt: skip
+
+
+def _over(
+    results: Results, of_paper: PaperLimits, axis: str, others: Sequence[str], title: str
+) -> LimitsOver:
+    """Return the limits with the values of the axis, and the series, of the variants that they are about."""
+    those = [v["values"] for v in results.variants if v["variant"] in of_paper.variants]
+    xs = [values[axis] for values in those]
+    labels = frozenset(values_label(values, others) or title for values in those)
+    return LimitsOver(of_paper.limits, min(xs), max(xs), labels)
 
 
 def _follows(variants: Sequence[Mapping[str, Any]], key: str, axis: str) -> bool:
@@ -82,9 +96,15 @@ def _spans_decades(values: Iterable[float]) -> bool:
 
 def _side_by_side(results: Results, measure: str) -> Chart | None:
     about, chosen = results.measures[measure], drawn_variants(results)
-    colours = _colours(results)
+    colours, of_paper = _colours(results), paper_limits(results, measure)
     rows = [
-        Row(results.labels[v["variant"]], [found["mean"]], found["ci95"], colours.get(v["variant"]))
+        Row(
+            results.labels[v["variant"]],
+            [found["mean"]],
+            found["ci95"],
+            colours.get(v["variant"]),
+            [each.limits for each in of_paper if v["variant"] in each.variants],
+        )
         for v in results.variants
         if v["variant"] in chosen.names
         and (found := v["measures"].get(measure))
