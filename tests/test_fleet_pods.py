@@ -153,6 +153,7 @@ def test_a_host_that_is_killed_takes_its_place_again_and_the_trial_tells(
         release.coordinator()
         hosts = [release.host(number) for number in range(HOSTS)]
         release.until_time(2.0)
+        release.until(lambda: (4, 0) in joins(release.telemetry))  # a busy machine writes it later
         hosts[1].kill()
         hosts[1].wait()
         release.host(1)
