@@ -57,7 +57,7 @@ def test_our_programs_get_what_is_on_the_list_and_no_relative_path() -> None:
 
 @dataclass(frozen=True)
 class Caller:
-    """Who calls the command, in an empty folder that others may write to."""
+    """A user who calls the command, in an empty folder that others may write to."""
 
     folder: Path
     python: str

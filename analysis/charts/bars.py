@@ -24,7 +24,7 @@ class Row:
     style: int | None = None
     """The style of a plain bar; None: its number."""
     limits: Sequence[Limits] = ()
-    """What a paper's numbers allow."""
+    """The values that a paper's numbers allow this bar to have."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -135,7 +135,7 @@ class LineChart:
     """The quantities that the x axis and the y axis show."""
     moves: DrawnMoves | None = None
     limits: Sequence[LimitsOver] = ()
-    """What a paper's numbers allow, as it was given."""
+    """The values that a paper's numbers allow, as they were given; `drawn_limits` has them laid out."""
     drawn_limits: Sequence[DrawnLimits] = ()
     width: int = WIDTH
     height: int = _TOP + _PLOT + _BOTTOM
@@ -171,7 +171,7 @@ def line_chart(
 ) -> LineChart | None:
     """Lay out a chart of lines; None if no series has a point. Points have to be in the order of x.
 
-    Words of `marks`, and `moves`, stand above the plot. `limits` are what a paper's numbers allow.
+    Words of `marks`, and `moves`, stand above the plot. `limits` are the values that a paper's numbers allow.
     """
     if not any(one.points for one in series):
         return None

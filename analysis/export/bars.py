@@ -15,6 +15,7 @@ from analysis.export.style import (
     INK,
     LINE,
     PAPER,
+    PAPER_REACH,
     colour,
     legend_columns,
     legend_height,
@@ -26,10 +27,6 @@ _ROW: Final = 0.31
 """The height (inches) of a bar with its label."""
 _THICK: Final = 0.42
 """The thickness of a bar, as a share of its row."""
-
-
-_PAPER: Final = 0.28
-"""The half height of what a paper's number allows, as a share of a bar's row."""
 
 
 def draw_bars(chart: BarChart, width: float) -> Figure:
@@ -55,7 +52,7 @@ def draw_bars(chart: BarChart, width: float) -> Figure:
             )
         for each in row.limits:
             ends = [shown(end, unit) for end in each.ends]
-            sides = (number - _PAPER, number + _PAPER)
+            sides = (number - PAPER_REACH, number + PAPER_REACH)
             axes.vlines(ends, *sides, color=INK, linewidth=0.8, linestyle=PAPER)
             if len(ends) > 1:
                 axes.hlines(sides, ends[0], ends[1], color=INK, linewidth=0.8, linestyle=PAPER)

@@ -120,7 +120,7 @@ def _draw_mark(axes: Axes, mark: Mark, chart: LineChart) -> None:
 
 
 def _draw_limits(axes: Axes, over: LimitsOver, chart: LineChart) -> None:
-    """Draw what a paper's number allows: an outline, or a line with a short arrow to where the values lie."""
+    """Draw the values that a paper's number allows: an outline, or a line with arrows to where they lie."""
     x, y = chart.quantities
     first, last = (shown(at, x.unit) for at in (over.first, over.last))
     ends = [shown(end, y.unit) for end in over.limits.ends]

@@ -13,7 +13,7 @@ from analysis.charts.panels import Panels
 from analysis.export.latex import comment, escaped
 from analysis.export.lines import shown_series
 from analysis.export.panels import columns_of
-from analysis.export.style import COLOURS, DASHES, legend_columns
+from analysis.export.style import COLOURS, DASHES, PAPER_REACH, legend_columns
 
 _MARKS: Final = ("*", "square*", "triangle*", "diamond*", "pentagon*", "otimes*", "halfcircle*", "star")
 _PATTERNS: Final = (
@@ -23,8 +23,6 @@ _PATTERNS: Final = (
 _RATIO: Final = 0.62
 _PANEL: Final = 1.2
 """The height (inches) of a panel."""
-_BESIDE: Final = 0.3
-"""The half height of what a paper's number allows, as a share of a bar's row."""
 _LABELS, _GAP = 0.625, 0.2
 """The width (inches) that PGFPlots keeps for the labels of an axis, and the one between panels."""
 
@@ -128,7 +126,7 @@ def _of_series(one: Series, laid_out: DrawnSeries, number: int, options: str, cs
 
 
 def _of_limits(chart: LineChart) -> Iterator[str]:
-    """Yield what draws what a paper's numbers allow."""
+    """Yield the commands that draw the values that a paper's numbers allow."""
     x, y = chart.quantities
     for each in chart.limits:
         first, last = (shown(at, x.unit) for at in (each.first, each.last))
@@ -142,7 +140,7 @@ def _of_row_limits(chart: BarChart) -> Iterator[str]:
     for number, row in enumerate(chart.bars):
         for each in row.limits:
             low, *others = (shown(end, chart.quantity.unit) for end in each.ends)
-            yield _dashed((low, number - _BESIDE), (others[0] if others else low, number + _BESIDE))
+            yield _dashed((low, number - PAPER_REACH), (others[0] if others else low, number + PAPER_REACH))
             if not others:
                 yield _arrows([(low, number)], -90 if each.high is None else 90)
 

@@ -24,7 +24,9 @@ HATCHES: Final = ("", "////", "\\\\\\\\", "||||", "----", "xxxx", "++++", "...."
 INK: Final = "#1d2226"
 RULE: Final = "#d9d5ca"
 PAPER: Final = (0, (4, 2))
-"""The dashes of what a paper's number allows."""
+"""The dashes around the values that a paper's number allows."""
+PAPER_REACH: Final = 0.3
+"""The half height of these dashes at a bar, as a share of its row."""
 SOFT: Final = "#5b646b"
 
 FONT_SIZE: Final = 8.0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from analysis.charts.limits import Limits
@@ -11,7 +10,7 @@ from analysis.charts.results import Results
 
 @dataclass(frozen=True, slots=True)
 class PaperLimits:
-    """What a number of a paper allows a measure to be."""
+    """The values that a number of a paper allows a measure to have."""
 
     limits: Limits
     variants: frozenset[str]
@@ -19,22 +18,19 @@ class PaperLimits:
 
 
 def paper_limits(results: Results, measure: str) -> list[PaperLimits]:
-    """Return what the claims of a run allow a measure to be.
+    """Return the values that the claims of a run allow a measure to have.
 
     Numbers that are made of several values, such as a ratio of two variants, have no place in the figure of a
     measure, and neither have those of runs that an earlier version judged.
     """
-    return list(_found(results, measure))
-
-
-def _found(results: Results, measure: str) -> Iterator[PaperLimits]:
     names = {variant["variant"] for variant in results.variants}
+    found = []
     for claim in results.claims:
         elsewhere = ", in another setting" if claim["outcome"] == "other setting" else ""
         for number in claim["numbers"]:
-            variants = names & number["measured"].keys()
-            limits = Limits(
-                f"{claim['id']}{elsewhere}: {number['paper']}", number.get("low"), number.get("high")
-            )
+            text = f"{claim['id']}{elsewhere}: {number['paper']}"
+            limits = Limits(text, number.get("low"), number.get("high"))
+            variants = frozenset(names & number["measured"].keys())
             if number.get("measure") == measure and variants and limits.ends:
-                yield PaperLimits(limits, frozenset(variants))
+                found.append(PaperLimits(limits, variants))
+    return found

@@ -8,6 +8,7 @@ from datetime import datetime
 from emulator.experiment.run.directory import TrialDirectory
 
 _MASKED = 8
+"""The number of bytes at the beginning of an id that are changed."""
 
 
 class BackendTraces:
