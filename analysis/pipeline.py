@@ -69,7 +69,7 @@ def analyze(run: RunDirectory, tell: Tell, spark: SparkSession | None = None) ->
                 measured, away, wrong = _measure(run, ready, parts, stages, own, found)
         stages.begin(SUMMARY)
         compared = {record.name: [*reconcile(record, found), *wrong.get(record.name, ())] for record in ready}
-        return summarize(run, experiment, records, measured, away, compared)
+        return summarize(run, experiment, records, measured, away, compared, is_whole=True)
 
 
 def read_whole(run: RunDirectory) -> tuple[ExperimentSpec, list[TrialRecord]]:

@@ -17,6 +17,7 @@ from analysis.measures.variant_results import variant_results
 from analysis.tables.absences import Absence
 from analysis.tables.reconciliation import told_by
 from emulator.experiment.file.spec import ExperimentSpec
+from emulator.experiment.run.analyzed import ANALYZED, analyzed
 from emulator.experiment.run.directory import RunDirectory
 from emulator.experiment.run.fidelity import Check, Fidelity
 from emulator.experiment.run.summary_file import write_summary
@@ -29,8 +30,11 @@ def summarize(
     measured: Measured,
     away: Mapping[str, Sequence[Absence]],
     compared: Mapping[str, Sequence[Check]],
+    is_whole: bool = False,
 ) -> dict[str, Any]:
     """Write `summary.json` and return it.
+
+    A whole analysis notes what it was made of, so that it is not made again from the same.
 
     `measured` has the trials that could be analysed, `away` the times when peers were down because their
     hosts had died. A run is valid if every trial of the experiment ran and was valid, and its telemetry could
@@ -81,6 +85,8 @@ def summarize(
         summary["expectations"] = [asdict(each) | {"holds": each.holds} for each in outcomes]
     if measured.troubles:
         summary["troubles"] = list(dict.fromkeys(trouble.text for trouble in measured.troubles))
+    if is_whole:
+        summary[ANALYZED] = analyzed(run)
     return write_summary(run, summary)
 
 

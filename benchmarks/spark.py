@@ -14,8 +14,9 @@ from pyspark.sql import SparkSession
 
 from analysis.contract.trials import TrialRecord
 from analysis.engine.spark_session import spark_session
-from analysis.tables.build_tables import build_tables, write_telemetry
+from analysis.tables.build_tables import build_tables
 from analysis.tables.table_files import TableFiles
+from analysis.tables.telemetry_tables import write_telemetry
 from emulator.contract.protocol import Event
 from emulator.experiment.file.spec import TrialSpec
 from emulator.experiment.plan.tables import PEERS, SESSIONS, Plan
@@ -52,7 +53,10 @@ def record_trial(run: RunDirectory, spans: int) -> TrialRecord:
     peers = np.arange(_PEERS)
     topics = {"peer": np.repeat(peers, 2), "topic": np.stack([peers, peers + 7], 1).ravel() % _TOPICS}
     tables = [
-        (PEERS, {"peer": peers, "location": peers, "role": "peer"}),
+        (
+            PEERS,
+            {"peer": peers, "location": peers, "role": "peer", "link_class": 0, "attacker": False},
+        ),
         (
             SESSIONS,
             {"peer": peers, "session": 0, "start_s": 1.0, "end_s": end, "graceful": False, "cause": "base"},
@@ -128,7 +132,7 @@ def _measure(spark: SparkSession, folder: Path, spans: int) -> tuple[float, floa
     """Return the seconds that the table of hops takes alone, and those that all tables take."""
     run = RunDirectory(folder / str(spans))
     record = record_trial(run, spans) if not run.path.exists() else _record(run)
-    hops = _time(lambda: write_telemetry(spark, TableFiles(run.tables), [record], {}))
+    hops = _time(lambda: write_telemetry(spark, TableFiles(run.tables), [record]))
     return hops, _time(lambda: build_tables(spark, run, [record]))
 
 

@@ -9,7 +9,7 @@ from analysis_golden import EXPERIMENT, TRIAL, Host, write_outcome, write_plan
 from pyspark.sql import SparkSession
 
 from analysis.contract.trials import read_experiment, read_trials
-from analysis.tables.telemetry import corrected_spans, read_otlp
+from analysis.tables.telemetry import read_spans
 from emulator.experiment.run.directory import RunDirectory
 
 
@@ -32,8 +32,7 @@ def test_the_drift_since_the_start_is_corrected_on_each_messages_two_hosts(
     offsets = {"clock_offset_start_ns": 10**9, "clock_offset_end_ns": 10**9 + 250_000_000}
     write_outcome(trial, [{"host": "right"}, {"host": "ahead", **offsets}])
     records = read_trials(run, read_experiment(run))
-    raw = read_otlp(spark, records, "traces")
-    rows = corrected_spans(spark, raw, records).where("parent is not null").collect()
+    rows = read_spans(spark, records).where("parent is not null").collect()
     assert {r.message for r in rows} == {"EventData", "Pull"}
     assert [r.sent_s for r in rows] == pytest.approx([20.0, 20.0], abs=0.001)
     assert [r.delay_ms for r in rows] == pytest.approx([30.0, 30.0], abs=1)

@@ -84,6 +84,21 @@ def test_plain_lines_tell_stage_share_and_time_left(monkeypatch: pytest.MonkeyPa
     ]
 
 
+def test_plain_lines_do_not_say_the_same_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr(terminal.time, "monotonic", lambda: now[0])
+    output = io.StringIO()
+    with Screen(Console(file=output)).step("analyzing", 0) as step:
+        for share in (0.0, 0.001, 0.004, 0.1):
+            step.stage(READING, share, None)
+            now[0] += terminal.LINE_INTERVAL
+    assert output.getvalue().splitlines() == [
+        "analyzing",
+        "  reading the telemetry (0% done)",
+        "  reading the telemetry (10% done)",
+    ]
+
+
 def test_a_terminal_shows_a_bar_with_the_share() -> None:
     console = Console(file=io.StringIO(), force_terminal=True, width=120)
     with Screen(console).step("analyzing", 0) as step:

@@ -29,7 +29,10 @@ from emulator.testing.witnessed_trials import (
     without_time,
 )
 
-pytestmark = pytest.mark.xdist_group("spark")  # so that the trials run once
+pytestmark = [
+    pytest.mark.xdist_group("spark"),  # so that the trials run once
+    pytest.mark.timeout(600),  # the trials of all systems run before the first test
+]
 HAND_OVER = [name for name in OWN_SYSTEMS if SYSTEMS[name].serves != "membership"]
 """The systems whose peers are handed anything."""
 ALL = [*HAND_OVER, REPAIRING.name]

@@ -30,6 +30,8 @@ OPTIONS = (
 """The options that Spark's launcher (org.apache.spark.launcher.JavaModuleOptions) gives to Java, except
 `LEFT_OUT`."""
 LOG = """rootLogger.level = fatal
+logger.gateway.name = org.apache.spark.api.python.PythonGatewayServer
+logger.gateway.level = fatal
 rootLogger.appenderRef.stderr.ref = stderr
 appender.stderr.type = Console
 appender.stderr.name = stderr
@@ -37,7 +39,9 @@ appender.stderr.target = SYSTEM_ERR
 appender.stderr.layout.type = PatternLayout
 appender.stderr.layout.pattern = spark: %p %c{1}: %m%n
 """
-"""The `log4j2.properties` of Spark's processes."""
+"""The `log4j2.properties` of Spark's processes.
+
+A gateway without a level of its own says that it takes another."""
 
 
 def spark_home() -> Path:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from pyspark.sql import SparkSession
 
+from analysis.engine.interruptions import own_interruptions
 from analysis.engine.ipv6_gateway import SETTINGS as BY_IPV6
 from analysis.engine.ipv6_gateway import gateway_by_ipv6
 from analysis.engine.jvm import HEAP, NOBODY, Java, has_entry
@@ -138,7 +139,7 @@ def _start(settings: Mapping[str, str], address: str, flags: tuple[str, ...]) ->
 
 def _session(settings: Mapping[str, str]) -> SparkSession:
     assert _java is not None
-    with _java.connection(), gateway_by_ipv6():
+    with _java.connection(), gateway_by_ipv6(), own_interruptions():
         if not has_entry():
             _log_in()
         builder = SparkSession.builder

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
@@ -28,6 +30,9 @@ _MEASURES = {
         "alone: it is at most 1 % more than before.",
     ),
 }
+
+RECOVERS: Final = {"recovery_s": "hit_ratio", "lookup_recovery_s": "lookup_success"}
+"""The measures of recovery that only some workloads have, with what recovers."""
 
 
 def _recoveries(tables: Tables) -> DataFrame:

@@ -6,8 +6,8 @@ parallel; the parts depend on the files alone. A message that was written twice 
 read, such as a record that was cut off, is skipped and makes a row whose `loss` is set. After the rows of
 each stretch of a file come rows whose `tally` is set: how many there were, by host and start.
 
-The analysis calls `read_files`. For notebooks the same rows come from the Spark data source `otlp`, whose
-planning takes Spark four more processes of Python:
+The analysis calls `map_parts` and `read_files`. For notebooks the same rows come from the Spark data source
+`otlp`, whose planning takes Spark four more processes of Python:
 
     spark.dataSource.register(OtlpSource)
     spark.read.format("otlp").option("signal", "traces").option("directories", json.dumps([...])).load()
@@ -18,7 +18,7 @@ from __future__ import annotations
 import json
 import pickle
 from collections import Counter
-from collections.abc import Iterator, MutableMapping, Sequence
+from collections.abc import Callable, Iterator, MutableMapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -37,6 +37,7 @@ from emulator.telemetry.repeated_messages import scan_once
 _PART_BYTES = 2 << 20
 _BATCH_BYTES = 4 << 20
 _LONGEST_RECORD = 1 << 30
+_TASKS_A_CORE = 4
 _SCHEMAS = {"traces": SPANS, "metrics": POINTS}
 
 
@@ -60,30 +61,74 @@ class Part(InputPartition):
         """The trial whose records alone are read; empty if all are."""
 
 
+@dataclass(frozen=True, slots=True)
+class PartRows:
+    """The rows of one part of the files of a trial."""
+
+    trial: str
+    signal: str
+    number: int
+    """The place of the part among those of its trial and signal."""
+    batches: Iterator[pa.RecordBatch]
+
+
+def map_parts(
+    spark: SparkSession,
+    signals: Sequence[str],
+    directories: Sequence[Path],
+    work: Callable[[Iterator[PartRows]], Iterator[pa.RecordBatch]],
+    schema: pa.Schema,
+    attribute: str = "",
+) -> DataFrame:
+    """Return the rows that `work` makes of the files of these folders, `<trial>/telemetry`, in their order.
+
+    Each task calls `work` once, with parts that follow each other; it makes batches of `schema`. Records of
+    another trial are losses. With `attribute`, spans without an attribute of this name are left out, and are
+    not decoded.
+    """
+    found = [
+        (signal, number, part)
+        for signal in signals
+        for directory in directories
+        for number, part in enumerate(_parts(directory, signal))
+    ]
+    for _, _, part in found:
+        part.of_trial = part.trial
+    # Each task gets all parts and unpacks its own.
+    parts = [pickle.dumps(each) for each in found]
+
+    def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        yield from work(rows(number) for batch in batches for number in batch["id"].to_pylist())
+
+    def rows(place: int) -> PartRows:
+        signal, number, part = pickle.loads(parts[place])
+        return PartRows(part.trial, signal, number, _read_part(part, signal, attribute.encode()))
+
+    # Spark puts as many numbers of a range as it can into each partition, in order.
+    numbers = spark.range(0, len(parts), 1, _tasks(spark, [part for _, _, part in found]))
+    return numbers.mapInArrow(read, from_arrow_schema(schema))
+
+
+def _tasks(spark: SparkSession, parts: Sequence[Part]) -> int:
+    """Return how many tasks read the parts. A task takes longer to begin than to read a small trial, so there
+    are more of them than cores only where there is much to read."""
+    cores = spark.sparkContext.defaultParallelism
+    if not is_for_little(spark):
+        size = sum(length for part in parts for stretch in part.stretches for _, length in stretch.records)
+        cores = max(_TASKS_A_CORE * cores, size // _PART_BYTES)
+    return max(min(cores, len(parts)), 1)
+
+
 def read_files(
     spark: SparkSession, signal: str, directories: Sequence[Path], attribute: str = ""
 ) -> DataFrame:
-    """Return the rows of all files of these folders, `<trial>/telemetry`, in their order.
+    """Return the rows of all files of these folders, as `map_parts` reads them."""
 
-    There is a partition for each part or, in a session for little telemetry, for each core: a task takes
-    longer to begin than to read a small trial. Records of another trial are losses. With `attribute`, spans
-    without an attribute of this name are left out, and are not decoded.
-    """
-    found = _all_parts(directories, signal)
-    for part in found:
-        part.of_trial = part.trial
-    # Each task gets all parts and unpacks its own.
-    parts = [pickle.dumps(part) for part in found]
+    def rows(parts: Iterator[PartRows]) -> Iterator[pa.RecordBatch]:
+        for part in parts:
+            yield from part.batches
 
-    def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            for number in batch["id"].to_pylist():
-                yield from _read_part(pickle.loads(parts[number]), signal, attribute.encode())
-
-    # Spark puts as many numbers of a range as it can into each partition, in order.
-    most = spark.sparkContext.defaultParallelism if is_for_little(spark) else len(parts)
-    numbers = spark.range(0, len(parts), 1, max(min(most, len(parts)), 1))
-    return numbers.mapInArrow(read, from_arrow_schema(_SCHEMAS[signal]))
+    return map_parts(spark, [signal], directories, rows, _SCHEMAS[signal], attribute)
 
 
 class OtlpSource(DataSource):

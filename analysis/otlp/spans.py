@@ -373,6 +373,11 @@ def _metadata(data: bytes) -> dict[str, str]:
     return {"better": found.value.string_value} if found.key == names.BETTER else {}
 
 
+def has_rows(batch: pa.RecordBatch) -> bool:
+    """Return whether a batch holds spans or points, and does not tell of such."""
+    return bool(batch["loss"].null_count == batch["tally"].null_count == batch.num_rows)
+
+
 def loss_batch(
     schema: pa.Schema, trial: str, file: str, offset: int, lost_bytes: int, reason: str
 ) -> pa.RecordBatch:

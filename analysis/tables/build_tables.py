@@ -14,8 +14,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-from pyspark.sql import Column, DataFrame, Observation, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from analysis.contract.packages import Brought
@@ -37,7 +38,6 @@ from analysis.tables.observations import (
     GAUGES,
     OBSERVATIONS,
     declared_rows,
-    finite,
     no_unmeasured,
     observations,
     unmeasured,
@@ -49,27 +49,18 @@ from analysis.tables.regions import have_regions, regions
 from analysis.tables.roles import attackers, roles
 from analysis.tables.sessions import sessions
 from analysis.tables.table_files import PassingFiles, TableFiles
-from analysis.tables.telemetry import corrected_spans, read_noted
+from analysis.tables.telemetry_tables import Telemetry, write_telemetry
 from emulator.experiment.run.directory import RunDirectory
 from emulator.telemetry import names
 
 Tables = dict[str, DataFrame]
-_HOPS = [
-    *("trial", "trace", "span", "parent", "message", "kind", "channel", "host", "sender", "peer", "depth"),
-    *("topic", "interested"),
-    *("delivered", "hops", "bytes", "event", "lookup", "interest", "session", "graceful"),
-    *("number", "sent_s", "handled_s", "delay_ms"),
-]
 _MESSAGE = ("message", "kind", "channel", "traffic")
 _COMPLETION = ("at_s", "operation", "number", "peer", "span")
+_LOSSES = "trial string, file string, offset bigint, lost_bytes bigint, reason string"
 _OBSERVATION = ("at_s", "peer", "channel", "name", "subject", "value", "unit", "span")
 _OPERATION = [
     *("trial", "trace", "operation", "host", "peer", "topic", "event", "lookup", "interest"),
     *("session", "graceful", "number", "at_s"),
-]
-_POINTS = [
-    *("trial", "host", "incarnation", "name", "at_s", "value", "peer", "neighbour", "kind", "message"),
-    *("traffic", "channel", "identifier", "space"),
 ]
 
 
@@ -126,9 +117,10 @@ def _read(
     stages = stages or Stages(lambda standing: None, 0, READING)
     tables: Tables = {"trials": few(trial_frame(spark, records))}
     with stages.watching(READING, spark):
-        there = write_telemetry(spark, files, records, tables)
+        written, telemetry = write_telemetry(spark, files, records)
+    tables |= written | _beside(spark, files, telemetry)
     if found is not None:
-        found += there
+        found += telemetry.found
     stages.begin(TABLES)
     tables["subscriptions"] = read_plan(spark, records, "subscriptions")
     tables["publications"] = read_plan(spark, records, "publications")
@@ -137,6 +129,27 @@ def _read(
         tables["attackers"] = attackers(spark, records)
     if any(record.spec.faults for record in records):
         tables["faults"] = faults(spark, records)
+    return tables
+
+
+def _beside(spark: SparkSession, files: TableFiles, telemetry: Telemetry) -> Tables:
+    """Return the tables that are made of what else the telemetry tells, and those of which it has no rows."""
+
+    def written(table: str, rows: Sequence[tuple[Any, ...]], columns: str, *keys: str) -> DataFrame:
+        if rows:
+            return files.write(spark.createDataFrame(rows, columns), table, *keys)
+        return files.write_nothing(spark.createDataFrame([], columns).where("false"), table)
+
+    tables = {
+        "gauges": written("gauges", declared_rows(telemetry.declared), GAUGES, "channel", "name"),
+        "losses": written("losses", telemetry.losses, _LOSSES, "file", "offset"),
+    }
+    if not telemetry.observations:
+        tables["observations"] = written("observations", [], OBSERVATIONS)
+    if not telemetry.completions:
+        tables["completions"] = written("completions", [], COMPLETIONS)
+    if not telemetry.unmeasured:
+        tables["unmeasured"] = no_unmeasured(spark)
     return tables
 
 
@@ -193,75 +206,6 @@ def _write_interests(records: list[TrialRecord], making: TablesInMaking, known: 
         making.write("interests", lambda: making.united(parts, INTERESTS), "event", "peer")
     else:
         making.write_nothing("interests", INTERESTS)
-
-
-def write_telemetry(
-    spark: SparkSession, files: TableFiles, records: list[TrialRecord], tables: Tables
-) -> list[Found]:
-    """Write hops and points in one pass over each signal's files, and what could not be read of them.
-
-    Observations and completions take another pass, and are written here only if there are none. Returns how
-    much was found.
-    """
-    observed = []
-
-    def readable(signal: str, *more: Column) -> DataFrame:
-        found = Observation()
-        observed.append(found)
-        notes = [
-            F.collect_list(F.when(F.col(note).isNotNull(), F.struct("trial", note))).alias(note)
-            for note in ("loss", "tally")
-        ]
-        frame = read_noted(spark, records, signal).observe(found, *notes, *more)
-        return frame.where("loss is null and tally is null").drop("loss", "tally")
-
-    is_observation, measured = F.col("observed").isNotNull(), finite("value").isNotNull()
-    is_gauge = F.col("name").startswith(names.STATE) | F.col("name").startswith(names.SAMPLE)
-    declares = F.coalesce("unit", "text", "better").isNotNull()
-    about = F.struct("trial", "channel", "name", "unit", "text", "better")
-    spans = readable(
-        "traces",
-        F.count_if(is_observation).alias("observations"),
-        F.count_if(F.col("completed").isNotNull()).alias("completions"),
-        F.count_if(is_observation & ~measured).alias("unmeasured"),
-    )
-    hops = corrected_spans(spark, spans.where(~is_observation), records).withColumn(
-        "delivered", F.coalesce("delivered", F.lit(False))
-    )
-    of_message = F.when(F.col("sender").isNotNull(), F.coalesce("channel", F.lit("")))
-    hops = hops.withColumns({"depth": F.coalesce("depth", F.lit(0)), "channel": of_message})
-    points = readable(
-        "metrics",
-        F.collect_set(F.when(declares, about)).alias("gauges"),
-        F.count_if(is_gauge & ~measured).alias("unmeasured"),
-    ).withColumns({"at_s": F.col("at_ns") / 1e9, "value": finite("value")})
-    tables |= files.write_in_order(spark, hops=hops.select(*_HOPS), points=points.select(*_POINTS))
-    of_spans, of_points = (found.get for found in observed)
-    for name, columns in (("observations", OBSERVATIONS), ("completions", COMPLETIONS)):
-        if not of_spans[name]:
-            none = spark.createDataFrame([], columns).where("false")
-            tables[name] = files.write_nothing(none, name)
-    declared = declared_rows(map(tuple, of_points["gauges"]))
-    told = spark.createDataFrame(declared, GAUGES)
-    tables["gauges"] = (
-        files.write(told, "gauges", "channel", "name")
-        if declared
-        else files.write_nothing(told.where("false"), "gauges")
-    )
-    if not (of_spans["unmeasured"] or of_points["unmeasured"]):
-        tables["unmeasured"] = no_unmeasured(spark)
-    lost = [(row.trial, *row.loss) for found in observed for row in found.get["loss"]]
-    schema = "trial string, file string, offset bigint, lost_bytes bigint, reason string"
-    losses = spark.createDataFrame(lost, schema)
-    if lost:
-        tables["losses"] = files.write(losses, "losses", "file", "offset")
-    else:
-        tables["losses"] = files.write_nothing(losses.where("false"), "losses")
-    return [
-        Found(row.trial, row.tally.file, row.tally.host, row.tally.start, row.tally.found, signal)
-        for signal, tallies in zip(("traces", "metrics"), observed, strict=True)
-        for row in tallies.get["tally"]
-    ]
 
 
 def _operations(hops: DataFrame) -> DataFrame:

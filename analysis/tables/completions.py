@@ -7,7 +7,7 @@ from pyspark.sql import functions as F
 
 from analysis.contract.trials import TrialRecord
 from analysis.tables.observations import finite
-from analysis.tables.telemetry import corrected_spans, read_otlp
+from analysis.tables.telemetry import read_spans
 from emulator.telemetry import names
 
 COMPLETIONS = (
@@ -18,9 +18,8 @@ COMPLETIONS = (
 
 def completions(spark: SparkSession, records: list[TrialRecord]) -> DataFrame:
     """Return the rows of the table `completions`, read from the spans of these trials."""
-    spans = read_otlp(spark, records, "traces", names.OPERATION)
-    spans = spans.where("loss is null and completed is not null")
-    return corrected_spans(spark, spans, records).select(
+    spans = read_spans(spark, records, names.OPERATION).where("completed is not null")
+    return spans.select(
         *("trial", F.col("completed").alias("operation"), "number", "peer"),
         *(F.col("handled_s").alias("at_s"), "hops", finite("value").alias("value"), "trace", "span"),
     )

@@ -9,7 +9,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from analysis.contract.trials import TrialRecord
-from analysis.tables.telemetry import corrected_spans, read_otlp
+from analysis.tables.telemetry import read_spans
 from emulator.contract.gauges import Gauge
 from emulator.telemetry import names
 
@@ -45,10 +45,9 @@ def finite(column: str) -> Column:
 
 def observations(spark: SparkSession, records: list[TrialRecord]) -> DataFrame:
     """Return the rows of the table `observations`, read from the spans of these trials."""
-    spans = read_otlp(spark, records, "traces", names.OBSERVED)
-    spans = spans.where("loss is null and observed is not null")
+    spans = read_spans(spark, records, names.OBSERVED).where("observed is not null")
     within = F.col("parent").isNotNull()
-    return corrected_spans(spark, spans, records).select(
+    return spans.select(
         *("trial", "peer", F.coalesce("channel", F.lit("")).alias("channel"), "session"),
         *(F.col("handled_s").alias("at_s"), F.col("observed").alias("name"), finite("value").alias("value")),
         *("subject", F.coalesce("unit", F.lit("")).alias("unit")),

@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 
 from analysis.contract.trials import TrialRecord, host_frame
 from analysis.engine.one_partition import few, gathered
-from analysis.tables.telemetry import corrected_spans, read_otlp
+from analysis.tables.telemetry import read_spans
 
 Tables = Mapping[str, DataFrame]
 _KEY = ["trial", "peer", "session"]
@@ -92,12 +92,12 @@ def _silences(spark: SparkSession, tables: Tables, records: list[TrialRecord]) -
     if not disturbed:
         return spark.createDataFrame([], "trial string, host string, silences array<double>")
     start = ["trial", "host", "incarnation"]
-    spans = corrected_spans(spark, read_otlp(spark, disturbed, "traces").where("loss is null"), disturbed)
     points = tables["points"].where(F.col("trial").isin([record.name for record in disturbed]))
     in_order = Window.partitionBy("trial", "host").orderBy("incarnation")
     lost = host_frame(spark, disturbed).where("lost_at_s is not null").select("trial", "host", "lost_at_s")
     return few(
-        spans.select(*start, F.col("handled_s").alias("at_s"))
+        read_spans(spark, disturbed)
+        .select(*start, F.col("handled_s").alias("at_s"))
         .union(points.select(*start, "at_s"))
         .groupBy(*start)
         .agg(F.max("at_s").alias("silent_s"))

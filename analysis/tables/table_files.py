@@ -4,19 +4,24 @@ data."""
 from __future__ import annotations
 
 import shutil
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from uuid import uuid4
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
 
 from analysis.engine.literal_reader import literal_reader
 from analysis.engine.one_partition import gathered, is_for_little
 
-_WRITERS = "spark.sql.maxConcurrentOutputFileWriters"
+_UNFINISHED = ".{}.{}.unfinished"
+_ESCAPED = frozenset("\"#%'*/:=?\\\x7f{[]^" + "".join(map(chr, range(1, 32))))
 
 
 class TableFiles:
     """The tables of a run, which are kept: `<folder>/<table>/trial=<name>/part-00000.parquet`."""
+
+    of_one_trial = True
+    """This is true if each file has rows of one trial alone, whose name is that of its folder."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -29,21 +34,24 @@ class TableFiles:
         by_trial = frame.coalesce(1) if is_for_little(frame.sparkSession) else frame.repartition("trial")
         return self._write(by_trial.sortWithinPartitions("trial", *keys), table)
 
-    def write_in_order(self, spark: SparkSession, **frames: DataFrame) -> dict[str, DataFrame]:
-        """Write frames whose partitions hold one trial each: one file a partition, rows as they come."""
-        spark.conf.set(_WRITERS, "1")  # without this Spark sorts all rows by trial
-        try:
-            with ThreadPoolExecutor(len(frames)) as pool:
-                written = {name: pool.submit(self._write, frame, name) for name, frame in frames.items()}
-                return {name: table.result() for name, table in written.items()}
-        finally:
-            spark.conf.unset(_WRITERS)
+    def part(self, table: str, trial: str, number: int, task: int) -> Path:
+        """Return the file for a part of a trial's rows that a task writes itself, as they come."""
+        return self._folder.resolve() / table / f"trial={_escaped(trial)}" / f"part-{number:05}.parquet"
+
+    def remove_unfinished(self, table: str) -> None:
+        """Remove the files that tasks which were killed left behind."""
+        for path in (self._folder / table).rglob(_UNFINISHED.format("*", "*")):
+            path.unlink()
 
     def write_nothing(self, empty: DataFrame, table: str) -> DataFrame:
         """Write a table without rows: its folder alone."""
+        self.prepare(table)
+        return empty
+
+    def prepare(self, table: str) -> None:
+        """Make the empty folder of a table whose parts will be written."""
         self.remove(table)
         (self._folder / table).mkdir(parents=True)
-        return empty
 
     def remove(self, table: str) -> None:
         """Remove a table if it is there."""
@@ -58,15 +66,22 @@ class TableFiles:
                 _rename_parts(path)
             else:
                 path.unlink()
-        return self._read(frame, table)
+        return self.read(frame.sparkSession, table, frame.schema)
 
-    def _read(self, frame: DataFrame, table: str) -> DataFrame:
-        reader = literal_reader(frame.sparkSession).schema(frame.schema)
+    def read(self, spark: SparkSession, table: str, schema: StructType) -> DataFrame:
+        """Return a table that was written."""
+        reader = literal_reader(spark).schema(schema)
         return gathered(reader.parquet(str(self._folder / table)))
 
 
 class PassingFiles(TableFiles):
     """Tables that serve one session alone: rows in any order, in as few files as may be."""
+
+    of_one_trial = False
+
+    def part(self, table: str, trial: str, number: int, task: int) -> Path:
+        """Return the file for all rows that a task writes itself."""
+        return self._folder.resolve() / table / f"part-{task:05}.parquet"
 
     def write(self, frame: DataFrame, table: str, *keys: str) -> DataFrame:
         """Write a table, and return it as it can be read again."""
@@ -76,7 +91,17 @@ class PassingFiles(TableFiles):
         # A task and a file for each of many small trials would take longer than their rows.
         frame = frame.coalesce(frame.sparkSession.sparkContext.defaultParallelism)
         frame.write.parquet(str(self._folder / table))
-        return self._read(frame, table)
+        return self.read(frame.sparkSession, table, frame.schema)
+
+
+def unfinished(path: Path) -> Path:
+    """Return a new name that a file has while it is written, which no reader of tables takes for one."""
+    return path.with_name(_UNFINISHED.format(path.name, uuid4().hex))
+
+
+def _escaped(trial: str) -> str:
+    """Return a trial's name in that of a folder, as Spark writes it."""
+    return "".join(f"%{ord(sign):02X}" if sign in _ESCAPED else sign for sign in trial)
 
 
 def _rename_parts(folder: Path) -> None:
