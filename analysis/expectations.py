@@ -10,13 +10,17 @@ from typing import Any
 from analysis.contract.measures import STATE_PREFIX, Measure
 from analysis.contract.trials import TrialRecord
 from analysis.measures.applicable import Trial, asked_of
+from analysis.measures.catalogue import own_measures
+from analysis.measures.every_trial import COUNTS
 from analysis.measures.measure_run import Measured
+from analysis.measures.of_faults import RECOVERS
 from analysis.measures.parts import Window, measurable
 from emulator.experiment.file.expectation import Expectation
 from emulator.experiment.file.keys import suggestion
 from emulator.experiment.file.spec import ExperimentSpec
 from emulator.experiment.file.trial_part import TrialPart
 from emulator.experiment.file.variants import variants
+from emulator.experiment.run.seals import is_changed
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +54,8 @@ class Outcome:
 def judge_invariants(records: Sequence[TrialRecord]) -> list[Outcome]:
     """Return the outcome of each invariant that trials ask for, over those that do.
 
-    An invariant that nobody looked at is not as expected, because nobody knows that it holds. Raises
-    DamagedFile.
+    An invariant that nobody looked at is not as expected, because nobody knows that it holds; nor is one of a
+    trial whose file of invariants was changed since. Raises DamagedFile.
     """
     outcomes: dict[str, list[Broken]] = {}
     trials: Counter[str] = Counter()
@@ -60,11 +64,16 @@ def judge_invariants(records: Sequence[TrialRecord]) -> list[Outcome]:
             continue
         found = record.directory.read_invariants()
         looks, broken = found.get("looks", {}), found.get("broken", [])
+        file = record.directory.invariants
+        changed = is_changed(file, record.status)
         for text in record.spec.invariants.hold or looks:
             trials[text] += 1
             outcome = outcomes.setdefault(text, [])
             of_text = [each for each in broken if each["invariant"] == text]
-            if of_text:
+            if changed:
+                told = f"its {file.name} was changed since the trial ended"
+                outcome.append(Broken(record.name, None, told))
+            elif of_text:
                 outcome.append(Broken(record.name, None, _told(of_text)))
             elif not looks.get(text):
                 outcome.append(Broken(record.name, None, "nobody looked at it"))
@@ -90,6 +99,9 @@ def misfits(spec: ExperimentSpec) -> dict[int, str]:
     asked, _ = asked_of(_trials(spec))
     for one in asked:
         known |= one.group.item.measures
+    for recovery, needed in RECOVERS.items():
+        if needed not in known:
+            known.pop(recovery, None)
     of_parts = measurable(asked)
     found = {}
     for place, text in enumerate(spec.expect):
@@ -99,6 +111,8 @@ def misfits(spec: ExperimentSpec) -> dict[int, str]:
             why = expectation.misfit(about.unit) or _misfit_of_part(expectation, spec, of_parts)
         elif expectation.part is None and expectation.measure.startswith(STATE_PREFIX):
             why = ""
+        elif expectation.measure in own_measures():
+            why = "its trials have no such measure: it is one of other workloads or systems, or of faults"
         else:
             why = f"its trials have no such measure. {suggestion(expectation.measure, tuple(known))}"
         if why:
@@ -148,19 +162,23 @@ def judge_expectations(
 ) -> list[Outcome]:
     """Return the outcome of each expectation over all trials.
 
-    A trial without a value is not as expected, because nobody knows that it is.
+    A trial without a value is not as expected, because nobody knows that it is. A count that is shown only
+    where it is above 0 is 0 in a trial without one.
     """
     outcomes = []
     for text in spec.expect:
         expectation = Expectation.parse(text)
         part = expectation.part
         values = found.values if part is None else found.of_parts.get(part.text, {})
-        broken = []
-        for record in records:
-            measured = values.get(record.name, {}).get(expectation.measure)
-            if measured is None or not expectation.holds(measured):
-                broken.append(Broken(record.name, measured))
         measure = found.about.get(expectation.measure)
         unit = measure.unit if measure is not None else ""
+        broken = []
+        for record in records:
+            of_trial = values.get(record.name, {})
+            measured = of_trial.get(expectation.measure)
+            if measured is None and expectation.measure in COUNTS.intersection(of_trial):
+                measured = 0.0
+            if measured is None or not expectation.holds(measured, unit):
+                broken.append(Broken(record.name, measured))
         outcomes.append(Outcome(text, expectation.measure, unit, len(records), broken))
     return outcomes

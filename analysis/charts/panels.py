@@ -14,7 +14,7 @@ from analysis.charts.numerals import number
 from analysis.charts.time_line import Mark, drawn_marks
 
 _WIDTH: Final = 270
-_LEFT, _RIGHT, _TOP, _PLOT, _BOTTOM = 44, 10, 24, 140, 46
+_LEFT, _RIGHT, _TOP, _PLOT, _BOTTOM = 44, 10, 28, 140, 46
 
 _LABEL: Final = 36
 """The most letters of a title that fit under a panel."""

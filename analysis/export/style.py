@@ -132,7 +132,7 @@ def inches(text: str) -> float:
 
     Raises ValueError, which says what may be written.
     """
-    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?|\.\d+)\s*(in|cm|mm|pt)\s*", text)
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?|\.\d+)\s*(in|cm|mm|pt)\s*", str(text))
     if found is None:
         raise ValueError(f'"{text}" is no width. Write a number and in, cm, mm or pt, such as 3.33in')
     width = float(found[1]) * _UNITS[found[2]]

@@ -21,6 +21,9 @@ from analysis.measures.variant_results import CONFIDENCE, Estimate, estimate
 
 MOST_SEEDS: Final = 1000
 """The most seeds that are said to do."""
+_SIGNS: Final = 6
+"""The seeds that show a difference which is the same at each, by the sign test at 5 %: differences without
+spread say nothing of how far others would be."""
 _PARAMETERS: Final = "system.parameters"
 
 
@@ -44,8 +47,10 @@ class Difference:
 
     @property
     def is_shown(self) -> bool:
-        """The difference shows: its interval does not hold 0."""
-        return self.by.ci95 is not None and abs(self.by.mean) > self.by.ci95
+        """The difference shows: its interval does not hold 0. One without spread needs `_SIGNS` seeds."""
+        if not self.by.ci95:
+            return self.by.ci95 is not None and self.by.n >= _SIGNS and self.by.mean != 0
+        return abs(self.by.mean) > self.by.ci95
 
     @property
     def relative(self) -> float | None:
@@ -59,6 +64,8 @@ class Difference:
             return "equal" if self.by.n == 1 else "equal at each seed"
         if self.by.n == 1:
             return "one seed says nothing of chance: set repeat"
+        if not self.is_shown and not self.by.ci95:
+            return f"the same difference at {self.by.n} seeds; {_SIGNS} seeds would show it"
         if not self.is_shown:
             seeds = f"about {self.needed} seeds" if self.needed else f"more than {MOST_SEEDS:,} seeds"
             return f"no difference shown; {seeds} would show one of this size"

@@ -14,6 +14,7 @@ from analysis.charts.heat_map import HeatMap, heat_map
 from analysis.charts.panels import Panels, Style, panels
 from analysis.charts.results import Results, key_label, value_label, values_label, varied_keys
 from analysis.contract.figures import Chart
+from analysis.report.drawn_variants import drawn_variants
 
 SYSTEM: Final = "system.name"
 _MOST_COLOURS: Final = 8
@@ -115,7 +116,8 @@ def _heat_map(results: Results, chart: Chart, measure: str, keys: Sequence[str])
         if found and found["mean"] is not None:
             of = variant["values"]
             values[values_label(of, rest), _plain(row, of), _plain(column, of)] = found["mean"]
-    about = f"{chart.about} Cells are means over the seeds."
+    of_all = chart.about.removesuffix(drawn_variants(results).told).strip()
+    about = f"{of_all} Cells are means over the seeds."
     unit = results.measures[measure]["unit"]
     names = (key_label(row), key_label(column))
     return heat_map(chart.name, chart.title, about, unit, names, values, (row, column))

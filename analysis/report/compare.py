@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -16,6 +16,8 @@ from analysis.report.page import render
 from emulator.experiment.run.directory import RunDirectory, write_whole
 
 _NAMES = frozenset({"name", "title", "claims", "expect"})
+OPEN: Final = ("intervals overlap", "one seed only")
+"""The readings that leave open whether two runs differ."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +66,7 @@ class Row:
 
     @property
     def overlap(self) -> bool | None:
-        """Whether the confidence intervals overlap; None if a side has none."""
+        """This is true if the confidence intervals overlap, and None if a side has none."""
         if self.difference is None or self.a is None or self.b is None:
             return None
         if self.a.half is None or self.b.half is None:
@@ -79,9 +81,9 @@ class Row:
         if self.difference == 0:
             return "equal"
         if self.overlap:
-            return "intervals overlap"
+            return OPEN[0]
         if self.overlap is None:
-            return "one seed only"
+            return OPEN[1]
         better = {"lower": self.difference < 0, "higher": self.difference > 0}.get(self.better or "")
         return "differs" if better is None else f"B is {'better' if better else 'worse'}"
 

@@ -7,12 +7,16 @@ from itertools import groupby
 from rich.table import Table
 from rich.text import Text
 
-from analysis.report.compare import Comparison
-from analysis.report.measure_table import measure_table
+from analysis.report.compare import OPEN, Comparison
+from analysis.report.measure_table import HOW_TO_SEE, Fold, Line, measure_table
 
 
-def comparison_tables(comparison: Comparison) -> list[Table | Text]:
-    """Return what differs, and a table for each pair of variants; to be printed one after the other."""
+def comparison_tables(comparison: Comparison, everything: bool = False) -> list[Table | Text]:
+    """Return what differs, and a table for each pair of variants; to be printed one after the other.
+
+    Equal measures are counted, unless everything is asked for. Where there are many variants, so are those
+    of which it cannot be said whether they differ.
+    """
     parts: list[Table | Text] = []
     for letter, side in (("A", comparison.a), ("B", comparison.b)):
         verdict = "valid" if side.valid else f"INVALID: {'; '.join(side.reasons)}"
@@ -25,10 +29,15 @@ def comparison_tables(comparison: Comparison) -> list[Table | Text]:
         parts.append(table)
     else:
         parts.append(Text("Experiment, plan, versions, machine and seeds are the same."))
+    fold = Fold.of(len({row.variant for row in comparison.rows}), everything)
+    folded = 0
     for variant, rows in groupby(comparison.rows, key=lambda row: row.variant):
-        lines = [(row.title, row.unit, row.texts, row.reading) for row in rows]
-        parts += measure_table(variant, ("A", "B"), lines, ("B is better", "B is worse"))
+        lines = [
+            Line(row.title, row.unit, row.texts, row.reading, is_open=row.reading in OPEN) for row in rows
+        ]
+        parts += measure_table(variant, ("A", "B"), lines, ("B is better", "B is worse"), fold)
+        folded += len(lines) - len(fold.counted(lines)[0])
     for letter, names in (("A", comparison.only_a), ("B", comparison.only_b)):
         if names:
             parts.append(Text(f"only in {letter}: {', '.join(names)}"))
-    return parts
+    return [*parts, Text(HOW_TO_SEE)] if folded else parts

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from analysis.charts import numerals
+from analysis.charts.axis import Axis, Tick
 from analysis.charts.bars import BarChart
 from analysis.charts.chart import LineChart
 from analysis.charts.delivery_tree import Drawing
@@ -19,7 +21,11 @@ from analysis.charts.values import values_of
 
 _TEMPLATES = Path(__file__).parent / "templates"
 
-_SCRIPTS = ("page.js", "downloads.js", "filter.js")
+_SCRIPTS = (
+    "page.js", "values.js", "latex.js", "pgfplots.js", "drawings.js", "downloads.js", "filter.js"
+)  # fmt: skip
+"""The scripts in the order in which the page has them: each uses only those before it."""
+
 _KINDS = {LineChart: "lines", BarChart: "bars", Panels: "panels", HeatMap: "heat map"}
 
 MARKERS = (
@@ -80,16 +86,52 @@ def _estimate(found: dict[str, Any] | None, unit: str = "") -> str:
 
 
 def _rows(chart: BarChart | Drawing) -> dict[str, Any]:
-    """Return the values of a chart for the script, which makes a CSV of them."""
+    """Return what the script makes files of: the values of a chart, and the axis and limits of bars."""
     values = values_of(chart)
-    return {"columns": values.columns, "rows": values.rows}
+    rows = [[None if cell != cell else cell for cell in row] for row in values.rows]  # JSON has no NaN
+    told = {"columns": values.columns, "rows": rows}
+    if isinstance(chart, Drawing):
+        return told
+    limits = [
+        [number, _shown(each.ends, chart.quantity.unit), each.high is None]
+        for number, bar in enumerate(chart.bars)
+        for each in bar.limits
+    ]
+    return told | {"x": _axis(chart.x, chart.x_ticks), "limits": limits}
 
 
-def _points(chart: Any) -> dict[str, Any]:
-    """Return what the script needs to show the values under the pointer, and to make a CSV of them."""
+def _points(chart: LineChart) -> dict[str, Any]:
+    """Return what the script needs to show the values under the pointer, and to make files of them."""
     of = [one.of for one in chart.series]
+    x, y = chart.quantities
+    limits = [
+        [*_shown([each.first, each.last], x.unit), _shown(each.limits.ends, y.unit), each.limits.high is None]
+        for each in chart.limits
+    ]
     return {
         "labels": [one.label for one in chart.series],
         **({"of": of} if all(of) else {}),
         "columns": [[c.at, c.text, c.values, c.x, c.numbers] for c in chart.columns],
+        "x": _axis(chart.x, chart.x_ticks),
+        "y": _axis(chart.y, chart.y.ticks()),
+        "limits": limits,
     }
+
+
+def _axis(axis: Axis, ticks: Sequence[Tick]) -> dict[str, Any]:
+    """Return an axis for the script, with its ticks as pairs of value and text."""
+    return {
+        "label": axis.label,
+        "low": _rounded(axis.low),
+        "high": _rounded(axis.high),
+        "logarithmic": axis.logarithmic,
+        "ticks": [[_rounded(tick.value), tick.text] for tick in ticks],
+    }
+
+
+def _shown(values: Iterable[float], unit: str) -> list[float]:
+    return [_rounded(numerals.shown(value, unit)) for value in values]
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.10g}")

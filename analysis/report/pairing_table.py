@@ -8,20 +8,30 @@ from rich.table import Table
 from rich.text import Text
 
 from analysis.report.between import Pairing
-from analysis.report.measure_table import measure_table
+from analysis.report.measure_table import HOW_TO_SEE, Fold, Line, measure_table
 
 
-def pairing_tables(pairings: Sequence[Pairing]) -> list[Table | Text]:
-    """Return a table for each pair of variants of a run; to be printed one after the other."""
+def pairing_tables(pairings: Sequence[Pairing], everything: bool = False) -> list[Table | Text]:
+    """Return a table for each pair of variants of a run; to be printed one after the other.
+
+    Equal measures are counted, unless everything is asked for. Where there are many pairs, so are those of
+    which it cannot be said whether they differ.
+    """
     parts: list[Table | Text] = []
+    fold = Fold.of(len(pairings), everything)
+    folded = 0
     for pair in pairings:
         seeds = f"{pair.seeds} {'seed' if pair.seeds == 1 else 'seeds'}"
         title = ", ".join(part for part in (f"{pair.other} beside {pair.base}", pair.setting, seeds) if part)
-        lines = [(each.title, each.unit, each.texts, each.reading) for each in pair.differences]
-        parts += measure_table(title, (pair.base, pair.other), lines, ("better", "worse"))
+        lines = [
+            Line(each.title, each.unit, each.texts, each.reading, is_open=not each.is_shown)
+            for each in pair.differences
+        ]
+        parts += measure_table(title, (pair.base, pair.other), lines, ("better", "worse"), fold)
+        folded += len(lines) - len(fold.counted(lines)[0])
         if pair.left_out:
             parts.append(Text(f"{pair.left_out} trials are left out: not valid, or without a counterpart"))
         by_chance = sum(each.by.n > 1 for each in pair.differences) // 20
         if by_chance:
             parts.append(Text(f"of so many measures some {by_chance} differ by chance alone"))
-    return parts
+    return [*parts, Text(HOW_TO_SEE)] if folded else parts

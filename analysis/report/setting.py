@@ -26,7 +26,10 @@ def facts(
     vary = _by_key(part(experiment, "vary"))
     described = {
         "System": (("system.parameters",), _system(part(experiment, "system"), vary)),
-        "Peers": (("peers",), number(experiment["peers"]) if "peers" in experiment else ""),
+        "Peers": (
+            ("peers",),
+            "" if "peers" in vary or "peers" not in experiment else number(experiment["peers"]),
+        ),
         "Runtime": (("runtime",), _runtime(part(experiment, "runtime"))),
         "Network": (("network",), _network(part(experiment, "network"))),
         "Churn": (("churn",), _churn(part(experiment, "churn"))),

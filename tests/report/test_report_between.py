@@ -17,6 +17,7 @@ from analysis.report.outcome import outcome
 from analysis.report.pairing_table import pairing_tables
 from analysis.report.report import write_report
 from emulator.experiment.run.directory import RunDirectory
+from trellis.command import compare_command
 from trellis.command.cli import app
 
 MakeRun = Callable[..., RunDirectory]
@@ -58,6 +59,19 @@ def test_each_variant_is_compared_with_the_first_value_in_its_own_setting(make_r
     assert {(pair.base, pair.other, pair.setting) for pair in by_friends} == {
         ("8", other, system) for other in ("4", "12") for system in ("vitis", "rvr")
     }
+
+
+@pytest.mark.parametrize(
+    ("seeds", "reading"),
+    [(2, "the same difference at 2 seeds; 6 seeds would show it"), (5, "the same diff"), (6, "worse")],
+)
+def test_a_difference_without_spread_is_shown_by_six_seeds_as_fewer_may_agree_by_chance(
+    make_run: MakeRun, seeds: int, reading: str
+) -> None:
+    run = make_run()
+    with_values(run, "vitis.friends=4", "delay_ms", [10.0] * seeds)
+    with_values(run, "rvr.friends=4", "delay_ms", [12.0] * seeds)
+    assert difference(run).reading.startswith(reading)
 
 
 def test_systems_with_parameters_of_their_own_are_compared_all_the_same(make_run: MakeRun) -> None:
@@ -210,3 +224,69 @@ def test_the_command_compares_variants_and_several_runs(make_run: MakeRun) -> No
     ended = CliRunner().invoke(app, ["compare", *runs])
     assert ended.exit_code == 0
     assert ended.output.count("B is better") == ended.output.count("B is worse") == 6
+
+
+def with_a_valid_file(run: RunDirectory) -> None:
+    """Let RVR have the parameter that is varied, as the command looks at the experiment."""
+    run.experiment.write_text(run.experiment.read_text().replace("friends: [4, 8, 12]", "view: [4, 8, 12]"))
+
+
+def compared(run: RunDirectory, *options: str) -> str:
+    """Return what the command says of the systems of a run."""
+    with_a_valid_file(run)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(compare_command, "out", Console(width=160, highlight=False))
+        ended = CliRunner().invoke(app, ["compare", str(run.path), "--between", "system.name", *options])
+    assert ended.exit_code == 0, ended.output
+    return ended.output
+
+
+def test_a_chosen_measure_is_listed_also_where_it_is_equal(make_run: MakeRun) -> None:
+    run = make_run()
+    text = compared(run, "--measure", "maintenance_bytes_per_s", "--measure", "delay_ms")
+    assert text.count("maintenance traffic") == 3 and "hit ratio" not in text and "--all" not in text
+    told = json.loads(compared(run, "--measure", "delay_ms", "--json"))
+    assert [[each["measure"] for each in pair["differences"]] for pair in told] == [["delay_ms"]] * 3
+
+
+def test_an_unknown_measure_is_refused_with_the_one_that_was_meant(make_run: MakeRun) -> None:
+    made = make_run()
+    with_a_valid_file(made)
+    run = str(made.path)
+    for arguments in ([run, "--between", "system.name"], [run, run]):
+        ended = CliRunner().invoke(app, ["compare", *arguments, "--measure", "delay"])
+        assert ended.exit_code == 2
+        assert 'no measure is called "delay". Did you mean "delay_ms"?' in " ".join(ended.output.split())
+
+
+def test_what_is_equal_is_counted_and_everything_can_be_asked_for(make_run: MakeRun) -> None:
+    run = make_run()
+    text = compared(run)
+    assert "1 measure is equal" in text and "maintenance traffic" not in text
+    assert text.rstrip().endswith("--measure NAME a measure of your choice.")
+    everything = compared(run, "--all")
+    assert everything.count("maintenance traffic") == 3 and "is equal" not in everything
+
+
+def test_many_settings_do_not_list_what_cannot_be_said(make_run: MakeRun) -> None:
+    run = make_run()
+    with_values(run, "vitis.friends=4", "delay_ms", [100.0, 200.0, 300.0])
+    with_values(run, "rvr.friends=4", "delay_ms", [111.0, 210.0, 309.0])
+    results = Results.read(run)
+    (pair, *_) = pairings(results, "system.name")
+    unsaid = [each for each in pair.differences if not each.is_shown]
+
+    def printed(settings: int) -> str:
+        console = Console(file=StringIO(), width=160)
+        for part in pairing_tables([pair] * settings):
+            console.print(part)
+        return console.file.getvalue()  # type: ignore[attr-defined,no-any-return]
+
+    equal = [each for each in unsaid if each.reading.startswith("equal")]
+    assert len(unsaid) > len(equal) == 1
+    assert "it cannot be said" not in printed(4)
+    count = len(unsaid) - 1
+    word = "it differs" if count == 1 else "they differ"
+    assert printed(5).count(f"1 measure is equal; of {count} it cannot be said whether {word}") == 5
+    shown = next(each for each in pair.differences if each.is_shown)
+    assert shown.reading == "worse" and printed(5).count(shown.reading) == 5

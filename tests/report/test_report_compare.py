@@ -107,3 +107,19 @@ def test_the_terminal_shows_every_difference_and_takes_names_literally(make_run:
     assert "[red]low" in text
     assert "INVALID: vitis.friends=4-2" in text
     assert "B is better" in text and "rvr.friends=12" in text
+
+
+def test_of_many_variants_those_that_may_not_differ_are_counted(make_run: MakeRun) -> None:
+    found = compare(make_run("a"), make_run("b", factor=1.05))
+    assert len({row.variant for row in found.rows}) == 6
+    texts = []
+    for everything in (False, True):
+        console = Console(file=StringIO(), width=160)
+        for part in comparison_tables(found, everything):
+            console.print(part)
+        texts.append(console.file.getvalue())  # type: ignore[attr-defined]
+    short, whole = texts
+    assert "intervals overlap" not in short and "it cannot be said whether" in short
+    assert short.rstrip().endswith("--measure NAME a measure of your choice.")
+    overlapping = sum(row.reading == "intervals overlap" for row in found.rows)
+    assert whole.count("intervals overlap") == overlapping > 0 and "--all" not in whole

@@ -13,6 +13,7 @@ import pytest
 from sweep_run import sweep_run
 
 from analysis.charts.results import Results
+from analysis.report.drawn_variants import drawn_variants
 from analysis.report.report import write_report
 from analysis.report.variant_filter import variant_filter
 
@@ -82,6 +83,23 @@ def test_figures_tables_and_answers_show_the_chosen_variants_alone(tmp_path: Pat
     assert len(every["bars"]) == len(every["rows"]) == 8
     assert every["panels"] == MODELS
     assert "in 4 settings" in every["sentences"][4]
+
+
+@in_a_browser
+def test_the_filter_of_a_large_sweep_says_what_has_no_curve_and_how_to_see_it(tmp_path: Path) -> None:
+    vary = {"system.name": SYSTEMS, "peers": list(range(100, 2600, 100))}
+    run = sweep_run(tmp_path / "run", vary)
+    page = write_report(run)
+    some, one, every = looks_at(page, "#system.name=rvr", tmp_path)
+    drawn = [Results.read(run).labels[name] for name in drawn_variants(Results.read(run)).names]
+    of_rvr = [label for label in drawn if label.startswith("rvr")]
+    assert some["said"].startswith(
+        "25 of 50 variants are shown: system rvr. Sentences, measures and heat maps"
+    )
+    assert f"curves and bars of {len(of_rvr)} of them: {'; '.join(of_rvr)}." in some["said"]
+    assert "A run of at most 40 variants draws each: leave other values out of vary." in some["said"]
+    assert one["said"].startswith("50 of 50 variants are shown")
+    assert every["said"] == ""
 
 
 def test_without_its_script_the_page_shows_all_and_no_filter(tmp_path: Path) -> None:

@@ -88,6 +88,16 @@ def test_two_keys_of_numbers_are_a_heat_map_for_each_system(tmp_path: Path) -> N
     assert found.grids[0].rows[0][1][0].level == 0
 
 
+def test_a_heat_map_of_a_large_sweep_does_not_say_that_only_some_variants_are_drawn(tmp_path: Path) -> None:
+    losses = [0.0, 0.1, 0.2, 0.3, 0.4]
+    vary = {"system.name": SYSTEMS, "peers": list(range(100, 600, 100)), "network.loss": losses}
+    found = figures(Results.read(sweep_run(tmp_path / "run", vary)))["sweep-hit_ratio"]
+    assert isinstance(found, HeatMap)
+    assert sum(len(cells) for grid in found.grids for _, cells in grid.rows) == 50
+    assert "are drawn" not in found.about
+    assert found.about.endswith("better. Cells are means over the seeds.")
+
+
 def test_a_combination_that_was_not_run_is_an_empty_cell() -> None:
     found = heat_map("n", "t", "a", "", ("x", "y"), {("", "1", "1"): 2.0, ("", "2", "2"): 2.0})
     assert found is not None

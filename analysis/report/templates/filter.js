@@ -189,12 +189,24 @@ for (const form of document.querySelectorAll("#filter")) {
     }
   }
 
-  function sayChoice(count, hidden) {
+  /* Says which of the chosen variants have curves and bars, if a large sweep draws a few variants alone. */
+  function sayDrawn(indices) {
+    if (told.drawn.length === told.variants.length || !indices.length) return "";
+    const kept = new Set(indices);
+    const drawn = told.drawn.filter((i) => kept.has(i)).map((i) => told.variants[i][1]);
+    if (drawn.length === indices.length) return "";
+    const which = drawn.length ? `${drawn.length} of them: ${drawn.join("; ")}` : "none of them";
+    return ` Sentences, measures and heat maps are of all of them, curves and bars of ${which}. ` +
+      `A run of at most ${told.most_drawn} variants draws each: leave other values out of vary.`;
+  }
+
+  function sayChoice(indices, hidden) {
+    const count = indices.length;
     const of = told.keys.map(({ label, values }, i) => [label, values.filter((_, value) => chosen[i].has(value))]);
     const said = of.filter(([, values]) => values.length).map(([label, values]) => `${label} ${values.join(", ")}`);
     const what = count ? `${count.toLocaleString("en-US")} of ${told.variants.length.toLocaleString("en-US")} variants are shown` : "No variant is shown";
     const drawn = hidden && count ? " Figures in which none of them is drawn are left out." : "";
-    form.querySelector("[role=status]").textContent = some() ? `${what}: ${said.join("; ")}.${drawn}` : "";
+    form.querySelector("[role=status]").textContent = some() ? `${what}: ${said.join("; ")}.${sayDrawn(indices)}${drawn}` : "";
     form.querySelector("[type=reset]").hidden = !some();
   }
 
@@ -211,7 +223,7 @@ for (const form of document.querySelectorAll("#filter")) {
       put(part, part.dataset.variants.split("\n").some((name) => variants.has(name) && !fits(variants.get(name).place)));
     sayOutcome(indices);
     sayExtremes(indices);
-    sayChoice(indices.length, document.querySelector(".chart[data-out]") !== null);
+    sayChoice(indices, document.querySelector(".chart[data-out]") !== null);
   }
 
   function write() {

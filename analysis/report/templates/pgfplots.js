@@ -1,0 +1,123 @@
+/* Figures for LaTeX by PGFPlots, in the form of `trellis export`, with their values inside. */
+const pgfplots = (() => {
+  const marks = ["*", "square*", "triangle*", "diamond*", "pentagon*", "otimes*", "halfcircle*", "star"];
+  const patterns = ["", "north east lines", "north west lines", "vertical lines", "horizontal lines", "crosshatch", "grid", "dots"];
+  const width = 3.33;
+  const ratio = 0.62;
+  const reach = 0.3;
+  const { escaped, comment } = latex;
+  const rule = (selector) => [...document.styleSheets[0].cssRules].find((one) => one.selectorText === selector)?.style;
+  const digits = (value) => String(Number(value.toPrecision(10)));
+  const inches = (value) => `${Number(value.toPrecision(4))}in`;
+
+  const ticks = (axis, list) =>
+    `${axis}tick={${list.map(([at]) => digits(at)).join(",")}}, ${axis}ticklabels={${list.map(([, text]) => `{${escaped(text)}}`).join(",")}}`;
+
+  function frame(height, x) {
+    return [
+      `width=${inches(width)}, height=${inches(height)}, scale only axis=false`,
+      `xlabel={${escaped(x.label)}}, xmin=${digits(x.low)}, xmax=${digits(x.high)}`,
+      ticks("x", x.ticks),
+      "/tikz/font=\\footnotesize, axis lines=left, axis line style={-}, scaled ticks=false",
+      "legend style={draw=none, at={(0.5,1.03)}, anchor=south, font=\\footnotesize}",
+      "legend cell align=left",
+      "unbounded coords=discard",
+    ];
+  }
+
+  const axis = (options) => `\\begin{axis}[\n  ${options.join(",\n  ")},\n]`;
+
+  function dash(number) {
+    const parts = rule(`.d${number}`)?.strokeDasharray.match(/[\d.]+/g);
+    return parts ? `dash pattern=${parts.map((part, i) => `${i % 2 ? "off" : "on"} ${part / 2}pt`).join(" ")}` : "solid";
+  }
+
+  const dashed = (one, other) =>
+    `\\draw[densely dashed] ${[one, other].map(([x, y]) => `(axis cs:${digits(x)},${digits(y)})`).join(" rectangle ")};`;
+  const arrows = (at, turned) =>
+    `\\addplot[only marks, mark=triangle*, mark size=1.4pt, mark options={rotate=${turned}}, forget plot] ` +
+    `coordinates {${at.map(([x, y]) => `(${digits(x)},${digits(y)})`).join(" ")}};`;
+  const coordinates = (points) => `coordinates {${points.map(([x, y]) => `(${digits(x)},${digits(y)})`).join(" ")}};`;
+
+  function series(group, number, points) {
+    const [style, dashes] = ["c", "d"].map((kind) => group.querySelector(".line").getAttribute("class").match(`${kind}(\\d)`)[1]);
+    const lines = [];
+    if (points.some(({ y }) => y.length > 1)) {
+      for (const [end, name] of [[1, "low"], [2, "high"]])
+        lines.push(`\\addplot[name path=${name}${number}, draw=none, forget plot] ` + coordinates(points.map(({ x, y }) => [x, y[end] ?? y[0]])));
+      lines.push(`\\addplot[trellis${style}, opacity=0.2, forget plot] fill between[of=low${number} and high${number}];`);
+    }
+    const every = Math.max(Math.floor(points.length / 8), 1);
+    const look = `trellis${style}, ${dash(dashes)}, mark=${marks[style]}, mark size=1.2pt, mark options={solid}`;
+    return [...lines, `\\addplot[${look}, mark repeat=${every}] ` + coordinates(points.map(({ x, y }) => [x, y[0]]))];
+  }
+
+  /* A line that is switched off is not drawn, and is named. */
+  function ofLines(figure, { x, y, limits }) {
+    const { labels, groups, chosen, columns } = values.ofLines(figure);
+    const drawn = chosen.filter((i) => !groups[i].hasAttribute("hidden"));
+    const lines = [axis([
+      ...frame(width * ratio, x),
+      `ylabel={${escaped(y.label)}}, ymin=${digits(y.low)}, ymax=${digits(y.high)}`,
+      ticks("y", y.ticks),
+      ...(x.logarithmic ? ["xmode=log"] : []),
+      "ymajorgrids",
+    ])];
+    for (const [first, last, [low, high], isLeast] of limits) {
+      lines.push(dashed([first, low], [last, high ?? low]));
+      if (high === undefined) lines.push(arrows([[first, low], [last, low]], isLeast ? 0 : 180));
+    }
+    for (const i of drawn) {
+      const points = columns.filter((column) => column[4][i]).map((column) => ({ x: column[3], y: column[4][i] }));
+      lines.push(...series(groups[i], i, points));
+      if (labels.length > 1) lines.push(`\\addlegendentry{${escaped(labels[i])}}`);
+    }
+    return { lines, missing: chosen.filter((i) => !drawn.includes(i)).map((i) => labels[i]) };
+  }
+
+  function ofBars(figure, { x, limits }) {
+    const { rows } = values.ofBars(figure);
+    const bars = [...new Map(rows.map(([number, name]) => [number, name]))];
+    const parts = [...new Map(rows.map(([, , number, name]) => [number, name]))];
+    const place = new Map(bars.map(([number], i) => [number, i]));
+    const several = parts.length > 1;
+    const hasIntervals = !several && rows.some((row) => row.length > 5 && row[6] !== null);
+    const lines = [axis([
+      ...frame(0.3 * bars.length + 0.6, x),
+      several ? "xbar stacked" : "xbar, bar shift=0pt",
+      "bar width=7pt, xmajorgrids, y dir=reverse",
+      `ymin=-0.6, ymax=${digits(bars.length - 0.4)}`,
+      `ytick={${bars.map((_, i) => i).join(",")}}, yticklabels={${bars.map(([, name]) => `{${escaped(name)}}`).join(",")}}`,
+    ])];
+    for (const [part, name] of parts) {
+      const of = `trellis${part % 8}`;
+      const pattern = part % 8 ? `, postaction={pattern=${patterns[part % 8]}, pattern color=${of}}` : "";
+      const points = rows.filter((row) => row[2] === part).map(([bar, , , , value, , high]) =>
+        `(${digits(value)},${place.get(bar)})` + (hasIntervals && high !== null ? ` +- (${digits(high - value)},0)` : ""));
+      lines.push(`\\addplot[draw=${of}, fill=${of}!28${pattern}${hasIntervals ? ", error bars/.cd, x dir=both, x explicit" : ""}] coordinates {${points.join(" ")}};`);
+      if (several) lines.push(`\\addlegendentry{${escaped(name)}}`);
+    }
+    for (const [bar, [low, high], isLeast] of limits) {
+      const at = place.get(bar);
+      if (at === undefined) continue;
+      lines.push(dashed([low, at - reach], [high ?? low, at + reach]));
+      if (high === undefined) lines.push(arrows([[low, at]], isLeast ? -90 : 90));
+    }
+    return { lines, missing: [] };
+  }
+
+  /* Returns a figure after the comment `said`. */
+  function figure(drawn, said) {
+    const told = values.told(drawn);
+    const { lines, missing } = (told.rows ? ofBars : ofLines)(drawn, told);
+    const colours = marks.map((_, i) => rule(":root").getPropertyValue(`--c${i}`).trim().slice(1).toUpperCase());
+    return [
+      comment(said + (missing.length ? ` Not drawn: ${missing.join("; ")}.` : "")),
+      comment("It needs \\usepackage{pgfplots}, \\pgfplotsset{compat=1.16}, \\usepgfplotslibrary{fillbetween} and \\usetikzlibrary{patterns}."),
+      ...colours.map((of, i) => `\\definecolor{trellis${i}}{HTML}{${of}}`),
+      "\\begin{tikzpicture}", ...lines, "\\end{axis}", "\\end{tikzpicture}", "",
+    ].join("\n");
+  }
+
+  return { figure };
+})();
