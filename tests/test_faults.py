@@ -191,6 +191,15 @@ def test_shares_of_doubled_and_damaged_messages_are_as_asked() -> None:
     assert faults.becomes(one, (one + 1) % 10, 5.0, random).observed() == []
 
 
+def test_each_of_two_faults_that_damage_a_message_is_told() -> None:
+    both = [fault(name, links={"peers": [0, 1], "corrupt": 1.0, "duplicate": 1.0}) for name in ("a", "b")]
+    asked = spec(*both, peers=4)
+    faults = network_faults(asked, draw_plan(asked))
+    assert faults is not None
+    told = faults.becomes(0, 1, 3.0, Random(3)).observed()
+    assert told == ["fault a duplicates", "fault a corrupts", "fault b duplicates", "fault b corrupts"]
+
+
 def test_faults_are_drawn_from_the_seed_by_their_name() -> None:
     asked = spec(fault("a", partition={"share": 0.5}), fault("b", partition={"share": 0.5}), peers=100)
     first, second = faults_hit(asked, draw_plan(asked))

@@ -85,6 +85,15 @@ def test_a_crash_of_peers_that_are_down_is_refused() -> None:
         draw_plan(diary_spec(4, end=60.0, **crash, faults=faults))
 
 
+@pytest.mark.parametrize("turned", [False, True])
+def test_whether_a_crash_hits_somebody_does_not_depend_on_its_place_in_the_file(turned: bool) -> None:
+    first = fault("first", "20 s", "5 s", crash={"peers": [1]})
+    second = fault("second", "25 s", "5 s", crash={"peers": [1]})
+    faults = [second, first] if turned else [first, second]
+    with pytest.raises(ValueError, match=rf"faults\.{1 - turned}\.crash: none of its 1 peers is up at 25 s"):
+        draw_plan(diary_spec(4, end=60.0, faults=faults))
+
+
 def test_who_is_to_join_while_the_bootstrap_service_is_away_joins_when_it_answers() -> None:
     before = sessions(diary_spec(60, end=60.0, **CHURN))
     asked = diary_spec(60, end=60.0, **CHURN, faults=[fault("away", "20 s", "8.5 s", bootstrap="away")])

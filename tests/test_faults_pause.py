@@ -10,7 +10,7 @@ import pytest
 from faults_by_hand import fault, observed, run_with, up
 from realtime_world import ONE_WAY, Parts, World
 from runtime_diary import Diary, diary_spec, diary_system
-from small_trial import make_plan, run
+from small_trial import make_plan, run, trial_spec
 
 from emulator.contract.protocol import Event
 from emulator.experiment.file.spec import TrialSpec
@@ -33,6 +33,7 @@ def diary(monkeypatch: pytest.MonkeyPatch) -> type[Diary]:
 
 
 STOPPED = fault(pause={"peers": [1]})
+PHASES = {"join": "1 s", "settle": "0 s", "measure": "9 s", "drain": "0 s"}
 
 
 def test_a_paused_peer_handles_in_order_at_the_end_what_came_and_was_due(
@@ -125,13 +126,44 @@ def test_only_peers_that_are_up_when_a_pause_begins_are_paused(diary: type[Diary
     assert outcome.fidelity.faults[0].peers == 0
 
 
-def test_a_pause_may_follow_another_one_and_hit_all_peers(diary: type[Diary], tmp_path: Path) -> None:
-    diary.on_start = staticmethod(lambda peer: peer.environment.set_timer(3.0, peer.tick))
-    asked = diary_spec(2, faults=[STOPPED, fault("again", at="5 s", pause={"peers": [0, 1]})])
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_pause_may_follow_another_one_and_hit_all_peers(
+    diary: type[Diary], tmp_path: Path, turned: bool
+) -> None:
+    """Whatever place the file gives them: the first pause ends before the second one begins."""
+
+    def start(peer: Diary) -> None:
+        for at in (3.0, 6.0):
+            peer.environment.set_timer(at, peer.tick)
+
+    diary.on_start = staticmethod(start)
+    both = [STOPPED, fault("again", at="5 s", pause={"peers": [0, 1]})]
+    asked = diary_spec(2, faults=both[::-1] if turned else both)
     draw_plan(asked)
     outcome = run_with(asked, tmp_path, make_plan(2, up(10, 10)))
-    assert [peer.ticks for peer in diary.lives] == [[3.0], [5.0]]
-    assert [each.waited for each in outcome.fidelity.faults] == [1, 0]
+    assert [peer.ticks for peer in diary.lives] == [[3.0, 8.0], [5.0, 8.0]]
+    assert {each.name: each.waited for each in outcome.fidelity.faults} == {"stopped": 1, "again": 2}
+
+
+def test_a_pause_that_begins_when_another_one_ends_is_no_second_one_at_a_time() -> None:
+    """1.1 + 2.2 is more than 3.3 as a sum of floating point numbers."""
+    one, other = (
+        fault(name, at, "2.2 s", pause={"share": 1.0}) for name, at in (("a", "1.1 s"), ("b", "3.3 s"))
+    )
+    assert [each.ends for each in diary_spec(2, faults=[one, other]).faults] == [3.3, 5.5]
+    plan = draw_plan(diary_spec(2, end=10.0, phases=PHASES, faults=[one, other]))
+    assert plan.faults.num_rows == 4
+
+
+def test_a_pause_of_peers_that_are_not_up_is_refused() -> None:
+    """No peer has joined by 0 s, and peer 1 crashes at 30 s, before its pause."""
+    early = fault("early", "0 s", pause={"share": 0.5})
+    late = fault("late", "31 s", pause={"peers": [1]})
+    gone = fault("gone", "30 s", None, crash={"peers": [1]})
+    with pytest.raises(ValueError, match=r"faults\.0\.pause: none of its 2 peers is up at 0 s"):
+        draw_plan(diary_spec(4, end=60.0, faults=[early]))
+    with pytest.raises(ValueError, match=r"faults\.0\.pause: none of its 1 peers is up at 31 s"):
+        draw_plan(diary_spec(4, end=60.0, faults=[late, gone]))
 
 
 def test_rows_and_timers_of_a_paused_peer_come_in_the_order_in_which_they_were_due() -> None:
@@ -245,3 +277,17 @@ def test_a_pause_does_the_same_to_rows_of_messages_as_to_messages(tmp_path: Path
     assert first.files() == second.files()
     (report,) = first.fidelity.faults
     assert report.peers == 3 and report.waited > 50 and first.fidelity.valid
+
+
+def test_nobody_is_asked_at_a_peer_whose_session_ends_in_its_pause() -> None:
+    """A peer that crashes in its pause never does what it is asked for, which would be a missed operation."""
+    faults = [
+        fault(lasts="20 s", at="10 s", pause={"number": 10}),
+        fault("cut", "20 s", crash={"share": 0.5}),
+    ]
+    asked = trial_spec("chord", 20, 60.0, workload={"lookups": {"rate": 20}}, faults=faults)
+    plan = draw_plan(asked)
+    paused, crashed = (set(hit) for hit in faults_hit(asked, plan))
+    asking = [(row["at_s"], row["peer"]) for row in plan.lookups.to_pylist()]
+    assert {peer for at, peer in asking if 10 <= at < 20} == set(range(20)) - (paused & crashed)
+    assert paused & crashed < {peer for at, peer in asking if at < 10}

@@ -26,6 +26,7 @@ from emulator.experiment.run.fidelity import Fidelity
 from emulator.fleet.processes import run_processes
 from emulator.runtime.progress import Progress
 from emulator.telemetry.otlp_files import read_records
+from emulator.telemetry.recorder import Recorder
 
 PEERS = 24
 
@@ -165,6 +166,13 @@ def test_traces_cross_hosts_and_every_parent_is_known(static_trial: StaticTrial)
     known = {span.span_id for span in everything}
     assert len(known) == len(everything)
     assert all(span.parent_span_id in known for span in everything if span.parent_span_id)
+
+
+def test_traces_have_ids_of_the_trial_and_not_of_its_seed(static_trial: StaticTrial, tmp_path: Path) -> None:
+    (spans, *_) = spans_in(static_trial[0]).values()
+    about = {"experiment": "e", "trial": "t", "seed": spec_of().seed, "start_unix_ns": 0}
+    of_seed = Recorder(tmp_path, "host-0", **about).begin().trace_id
+    assert of_seed[:8] not in {span.trace_id[:8] for span in spans}
 
 
 def test_progress_is_told_through_all_phases(static_trial: StaticTrial) -> None:

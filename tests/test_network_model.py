@@ -44,6 +44,20 @@ def test_constant_latency_holds_between_all_peers() -> None:
     assert {round(network.one_way(a, b), 6) for a in range(3) for b in range(3)} == {0.030}
 
 
+@pytest.mark.parametrize("rtt", [0.1, 0.05, 0.0314])
+def test_delays_that_a_file_names_are_exact(rtt: float) -> None:
+    """A 32-bit number would be off by most of a nanosecond at 50 ms."""
+    constant = build_network(spec(latency={"kind": "constant", "rtt": f"{rtt} s"}), [0, 0], seed=1)
+    assert constant.one_way(0, 1) == rtt / 2
+    named = [{"name": "eu", "share": 0.5}, {"name": "us", "share": 0.5}]
+    table = {"eu": {"eu": "10 ms", "us": f"{rtt} s"}, "us": {"us": "30 ms"}}
+    regions = build_network(
+        spec(latency={"kind": "regions", "regions": named, "rtt": table}), [0, 1, 1], seed=1
+    )
+    assert regions.one_way(0, 1) == regions.one_way(1, 0) == rtt / 2
+    assert regions.one_way(1, 2) == 0.015
+
+
 def test_memory_grows_with_hosts_and_not_with_peers() -> None:
     king = spec(latency={"kind": "king", "hosts": 40})
     network = build_network(king, place(10_000, 40, np.random.default_rng(1)).tolist(), seed=1)

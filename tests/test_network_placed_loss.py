@@ -97,7 +97,7 @@ network:
     [
         ("- {between: [eu, asia], share: 1 %}", 11, 'there is no region "asia". There are eu, us'),
         ("- {between: [eu, us], share: 100 %}", 11, "has to be below 1"),
-        ("- {between: [eu], share: 1 %}", 11, "at least 2 items"),
+        ("- {between: [eu], share: 1 %}", 11, "at least 2 entries"),
         (
             "- {between: [eu, us], share: 1 %}\n      - {between: [us, eu], share: 2 %}",
             12,

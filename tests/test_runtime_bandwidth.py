@@ -17,7 +17,7 @@ from emulator.faults.spec import FaultSpec
 from emulator.network.access_links import DOWN_LINK_DROP, UP_LINK_DROP
 from emulator.network.bandwidth_spec import Bandwidth
 from emulator.telemetry import names
-from trellis.v1.pubsub import EventData
+from trellis.v1.pubsub import EventData, Pull
 
 WAY = 0.02
 SIZE = 1250
@@ -246,3 +246,32 @@ def test_a_class_whose_links_have_no_rate_cannot_change_it() -> None:
     )
     with pytest.raises(ValueError, match=r'faults\.0\.links\.bandwidth\.up: the class "b" has no rate `up`'):
         draw_plan(asked)
+
+
+@pytest.mark.parametrize("discipline", ["fifo", "fair"])
+def test_a_down_link_serves_first_what_came_a_part_of_a_nanosecond_earlier(
+    diary: type[Diary], tmp_path: Path, discipline: str
+) -> None:
+    """At 3 Mbit/s a byte takes 2,666 2/3 ns. Peer 0 sends five bytes. Peer 1 sends three 5,333 ns later,
+    which arrive a third of a nanosecond before those."""
+    rtt = "250 ms"  # half of which is exact in binary
+    network = {
+        "latency": {"kind": "constant", "rtt": rtt},
+        "same_host_rtt": rtt,
+        "bandwidth": {"up": "3 Mbit/s", "down": "1 kbit/s", "queue": "1 s", "discipline": discipline},
+    }
+
+    five, three = Pull(event=1 << 21), Pull(event=200)
+    assert (five.byte_size(), three.byte_size()) == (5, 3)
+
+    def send(peer: Diary) -> None:
+        environment = peer.environment
+        if peer.peer == 0:
+            environment.set_timer(1.0, lambda: environment.send(2, five))
+        elif peer.peer == 1:
+            environment.set_timer(1.000005333, lambda: environment.send(2, three))
+
+    diary.on_start = staticmethod(send)
+    run(diary_spec(3, network=network), make_plan(3, [(peer, 0.0, 10.0) for peer in range(3)]), tmp_path)
+    (receiver,) = (peer for peer in diary.lives if peer.peer == 2)
+    assert [sender for _, sender, _ in receiver.received] == [1, 0]

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from realtime_world import Parts, World
+from faults_by_hand import fault, run_with
+from realtime_world import ONE_WAY, Parts, World
 from runtime_diary import Diary, diary_spec, diary_system
 from small_trial import Outcome, make_plan, run, trial_spec
 
@@ -24,6 +25,7 @@ from emulator.runtime.plan_script import script_of
 from emulator.telemetry import names
 from trellis.v1 import control_pb2
 from trellis.v1.overlay import Goodbye
+from trellis.v1.pastry import Ping
 from trellis.v1.pubsub import Pull
 
 MS = 1_000_000
@@ -49,6 +51,20 @@ def test_what_would_wait_too_long_takes_no_time() -> None:
     peers = BusyPeers(busy(message="2 ms", queue="3 ms"), {})
     assert [peers.handled_at(0, 0, 0) for _ in range(4)] == [2 * MS, 4 * MS, -1, -1]
     assert peers.handled_at(0, 0, 1 * MS) == 6 * MS
+
+
+def test_a_peer_that_is_paused_stands_still_and_needs_as_long_as_before() -> None:
+    peers = BusyPeers(busy(message="2 ms"), {})
+    assert [peers.handled_at(0, 0, at * MS) for at in (0, 1)] == [2 * MS, 4 * MS]
+    peers.pause(0, 3 * MS)
+    assert peers.stood_still(0) == 0 and peers.handled_at(1, 0, 3 * MS) == 5 * MS
+    peers.go_on(0, 10 * MS)
+    assert (peers.stood_still(0), peers.stood_still(1)) == (7 * MS, 0)
+    assert peers.handled_at(0, 0, 10 * MS) == 13 * MS, "the second message had a millisecond left"
+    peers.pause(0, 20 * MS)
+    peers.go_on(0, 21 * MS)
+    peers.go_on(0, 23 * MS)
+    assert peers.stood_still(0) == 8 * MS and peers.handled_at(0, 0, 23 * MS) == 25 * MS
 
 
 @pytest.mark.parametrize("load", [0.5, 0.8])
@@ -108,22 +124,90 @@ def test_what_waits_at_a_peer_that_goes_is_never_handled(diary: type[Diary], tmp
     assert [len(peer.received) for peer in diary.lives if peer.peer == 1] == [1, 0]
 
 
+def test_a_paused_peer_takes_its_time_for_each_message_when_it_goes_on(
+    diary: type[Diary], tmp_path: Path
+) -> None:
+    """Messages come at 1.05 to 4.05 s; the peer has .45 s left of the first when its pause begins."""
+
+    def start(peer: Diary) -> None:
+        if peer.peer == 0:
+            for at in (1.0, 1.05, 2.0, 4.0):
+                peer.environment.set_timer(at, partial(peer.environment.send, 1, Pull(event=int(100 * at))))
+
+    diary.on_start = staticmethod(start)
+    asked = diary_spec(
+        2,
+        processing={"message": "600 ms"},
+        faults=[fault(at="1200 ms", lasts="1800 ms", pause={"peers": [1]})],
+    )
+    outcome = run_with(asked, tmp_path, make_plan(2, UP))
+    (slow,) = (peer for peer in diary.lives if peer.peer == 1)
+    told = [(round(at, 6), message.event) for at, _, message in slow.received]  # type: ignore[attr-defined]
+    assert told == [(3.45, 100), (4.05, 105), (4.65, 200), (5.25, 400)]
+    assert outcome.fidelity.faults[0].waited == 3, "two messages were in hand and one came"
+
+
+def test_a_time_out_that_was_due_in_a_pause_comes_before_a_reply_that_takes_time(
+    diary: type[Diary], tmp_path: Path
+) -> None:
+    """Peer 1 asks at 1 s, is paused at 1.2 s, and waits for at most a second."""
+    ends: list[tuple[str, float]] = []
+
+    def start(peer: Diary) -> None:
+        environment = peer.environment
+        environment.serve(Ping, lambda sender, message: message)
+        if peer.peer == 1:
+            ask = partial(
+                environment.request,
+                *(0, Ping(), 1.0),
+                lambda reply: ends.append(("reply", environment.now)),
+                lambda: ends.append(("late", environment.now)),
+            )
+            environment.set_timer(1.0, ask)
+
+    diary.on_start = staticmethod(start)
+    paused = fault(at="1200 ms", lasts="1800 ms", pause={"peers": [1]})
+    asked = diary_spec(2, processing={"message": "300 ms"}, faults=[paused])
+    run_with(asked, tmp_path, make_plan(2, UP))
+    assert ends == [("late", 3.0)]
+
+
+def test_what_a_peer_had_in_hand_when_it_was_paused_and_crashed_is_told_to_who_sent_it(
+    diary: type[Diary], tmp_path: Path
+) -> None:
+    diary.on_start = staticmethod(
+        lambda peer: (
+            None if peer.peer else peer.environment.set_timer(1.0, partial(peer.environment.send, 1, Pull()))
+        )
+    )
+    paused = fault(at="1200 ms", lasts="5 s", pause={"peers": [1]})
+    asked = diary_spec(2, processing={"message": "600 ms"}, faults=[paused])
+    run_with(asked, tmp_path, make_plan(2, [(0, 0.0, 10.0), (1, 0.0, 3.0)]))
+    sender, gone = diary.lives
+    assert not gone.received and [peer for _, peer in sender.unreachable] == [1]
+
+
 def test_timers_of_a_busy_peer_keep_their_time(diary: type[Diary], tmp_path: Path) -> None:
     diary.on_start = staticmethod(lambda peer: peer.environment.every(0.1, peer.tick))
     run(diary_spec(2, end=2.0, processing={"message": "1 s"}), make_plan(2, [(0, 0.0, 2.0)]), tmp_path)
     assert len(diary.lives[0].ticks) in (19, 20)
 
 
-def test_a_host_in_real_time_has_messages_wait_as_well(tmp_path: Path) -> None:
-    world = World(tmp_path, busy=BusyPeers(busy(message="100 ms"), {}))
-    came: list[float] = []
+def listening(came: list[float]) -> type[Parts]:
+    """Return an application that notes when messages come to it."""
 
     class Listening(Parts):
         def hear(self, name: str, sender: int, message: Message) -> None:
             came.append(self.environment.now)
 
+    return Listening
+
+
+def test_a_host_in_real_time_has_messages_wait_as_well(tmp_path: Path) -> None:
+    world = World(tmp_path, busy=BusyPeers(busy(message="100 ms"), {}))
+    came: list[float] = []
     try:
-        world.add(2, Listening)
+        world.add(2, listening(came))
         sender = world.add(1, Parts)
         sent = world.host.clock.now()
         for _ in range(3):
@@ -133,6 +217,27 @@ def test_a_host_in_real_time_has_messages_wait_as_well(tmp_path: Path) -> None:
         world.close()
     gaps = [after - before for before, after in zip([sent, *came], came, strict=False)]
     assert gaps[1:] == pytest.approx([0.1, 0.1], abs=0.02) and gaps[0] >= 0.1
+
+
+def test_a_paused_peer_of_a_host_takes_its_time_for_each_message_when_it_goes_on(tmp_path: Path) -> None:
+    """The first message has most of its time left at the pause; the second comes in the pause."""
+    world = World(tmp_path, busy=BusyPeers(busy(message="300 ms"), {}))
+    came: list[float] = []
+    try:
+        world.add(2, listening(came))
+        sender, slow = world.add(1, Parts), world.host.sessions[2]
+        sender.environment.send(2, Goodbye())
+        world.pass_time(ONE_WAY + 0.02)
+        slow.pause()
+        sender.environment.send(2, Goodbye())
+        world.pass_time(0.4)
+        assert not came
+        slow.go_on()
+        went_on = world.host.clock.now()
+        world.run(lambda: len(came) == 2)
+    finally:
+        world.close()
+    assert came[0] - went_on > 0.1 and came[1] - came[0] > 0.25
 
 
 SLOW = {

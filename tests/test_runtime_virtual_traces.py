@@ -46,6 +46,19 @@ def test_a_trace_follows_messages_and_single_timers(diary: type[Diary], tmp_path
     assert notification.attributes[names.BYTES] == Notification(event=0).byte_size()
 
 
+def test_spans_say_when_a_message_was_sent_and_handled_to_the_nearest_nanosecond(
+    diary: type[Diary], tmp_path: Path
+) -> None:
+    """Times are kept in seconds, and a nanosecond less than a whole number of them would be cut off."""
+    diary.on_publish = staticmethod(lambda peer, event: peer.environment.send(1, EventData(event=0)))
+    times = [(4_000_000_000 + 17_003_001 * event) / 1e9 for event in range(100)]
+    plan = make_plan(2, both_up(10.0), [(1, 7, 0.0, 10.0)], [(at, 0, 7) for at in times])
+    spec = diary_spec(network={"latency": {"kind": "constant", "rtt": "44 ms"}})
+    spans = [span for span in run(spec, plan, tmp_path).spans if span.name == "EventData"]
+    told = sorted((round(span.start * 1e9), round(span.end * 1e9)) for span in spans)
+    assert told == [(round(at * 1e9), round(at * 1e9) + 22_000_000) for at in times]
+
+
 @pytest.mark.parametrize("delay", [3.0, math.inf])
 def test_a_hastened_timer_fires_once_at_once_and_in_its_own_trace(
     diary: type[Diary], tmp_path: Path, delay: float

@@ -1,5 +1,6 @@
 """Replaying a trial's traces to a backend."""
 
+import json
 import time
 from concurrent import futures
 
@@ -14,9 +15,10 @@ from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
 
 from emulator.experiment.run.directory import TrialDirectory
 from emulator.experiment.run.fidelity import Fidelity
+from emulator.files.damage import DamagedFile
 from emulator.telemetry import names
 from emulator.telemetry import replay as module
-from emulator.telemetry.backend_traces import BackendTraces
+from emulator.telemetry.backend_traces import OWN_IDS, BackendTraces, seed_of_ids
 from emulator.telemetry.endpoint import BadEndpoint
 from emulator.telemetry.otlp_files import FileSink
 from emulator.telemetry.replay import ReplayError, replay
@@ -139,6 +141,31 @@ def test_times_are_kept_if_asked_and_for_real_time(trial, collector):
     Fidelity("processes", "delay line").write(trial.fidelity)
     replay(trial, collector.endpoint)
     assert [s.start_time_unix_nano for s in collector.spans] == [START + 1, START + 1]
+
+
+def test_traces_of_real_time_keep_the_ids_that_a_release_forwarded(trial, collector):
+    trial.write_status(**{OWN_IDS: True})
+    write(trial, [2])
+    replay(trial, collector.endpoint, shift=False)
+    assert [span.trace_id for span in collector.spans] == [n.to_bytes(16, "big") for n in (1, 2)]
+
+
+def test_trials_of_one_seed_in_real_time_have_trace_ids_of_their_own():
+    ids = {seed_of_ids(seed, start) for seed in (1, 2) for start in (START, START + 1)}
+    assert len(ids) == 4
+    assert seed_of_ids(1, START) in ids
+
+
+@pytest.mark.parametrize("ended", ["yesterday", "", 5, True, ["x"], "0001-01-01T00:00:00Z", "9999-01-01"])
+def test_an_end_that_is_no_time_is_told_with_the_file_and_the_fix(trial, collector, ended):
+    trial.write_status(ended=ended)
+    write(trial, [1])
+    with pytest.raises(DamagedFile) as damage:
+        replay(trial, collector.endpoint)
+    told = str(damage.value)
+    assert told.startswith(f'{trial.status} is damaged: "ended" is {json.dumps(ended)}, but has to be')
+    assert "Write null there" in told
+    assert not collector.requests
 
 
 def test_trials_with_one_seed_do_not_share_traces(trial, collector, tmp_path):

@@ -38,23 +38,29 @@ def build(folder: Path, packages: Sequence[Path] = ()) -> None:
     from setuptools.command.build_ext import build_ext
 
     class _ParallelBuild(build_ext):  # type: ignore[misc]
-        """Compiles as many files of the library at a time as there are processors."""
+        """Compiles as many files of the library, and then as many of its modules, at a time as there are
+        processors."""
+
+        extensions: list[Extension]
 
         def build_extensions(self) -> None:
-            compile_one = self.compiler._compile
+            library, *modules = self.extensions
+            compile_one, link = self.compiler._compile, self.compiler.link
             with ThreadPoolExecutor(os.cpu_count()) as pool:
                 compiling: list[Future[None]] = []
-                self.compiler._compile = lambda *what: compiling.append(pool.submit(compile_one, *what))
-                link = self.compiler.link
 
                 def link_when_compiled(*what: Any, **how: Any) -> None:
                     for one in compiling:
                         one.result()
-                    compiling.clear()
                     link(*what, **how)
 
+                self.compiler._compile = lambda *what: compiling.append(pool.submit(compile_one, *what))
                 self.compiler.link = link_when_compiled
+                self.extensions = [library]
                 super().build_extensions()
+            self.compiler._compile, self.compiler.link = compile_one, link
+            self.extensions, self.parallel = modules, os.cpu_count()
+            super().build_extensions()
 
     modules = compiled_modules()
     of_packages = {package: package_modules(package) for package in packages}
@@ -71,9 +77,8 @@ def build(folder: Path, packages: Sequence[Path] = ()) -> None:
                 target_dir=str(Path(work) / "c"),
                 group_name=_LIBRARY,
             )
-            for extension in extensions:
-                # Modules of the library then call each other directly, not through the table of the loader.
-                extension.extra_compile_args.append("-fvisibility=hidden")
+            # Modules of the library then call each other directly, not through the table of the loader.
+            extensions[0].extra_compile_args = [*extensions[0].extra_compile_args, "-fvisibility=hidden"]
             kernels = sorted(Path(*KERNELS.split(".")).parent.glob("*.c"))
             files = [str(path) for path in kernels]
             extensions.append(Extension(KERNELS, files, extra_compile_args=_KERNEL_ARGUMENTS))

@@ -16,7 +16,7 @@ name."""
 class Fate:
     """What becomes of a message that is sent while faults hold."""
 
-    __slots__ = ("damaged_by", "later", "stopped_by", "told", "twice_by")
+    __slots__ = ("damaged_by", "later", "marks", "stopped_by", "told", "twice_by")
 
     def __init__(self) -> None:
         self.later = 0.0
@@ -26,16 +26,15 @@ class Fate:
         self.told = False
         """Whether the sender of a message that vanishes learns that nobody was reached."""
         self.twice_by = ""
-        """The fault by which it arrives twice."""
+        """The last fault by which it arrives twice."""
         self.damaged_by = ""
-        """The fault by which it arrives damaged, so that its receiver refuses it."""
+        """The last fault by which it arrives damaged, so that its receiver refuses it."""
+        self.marks: tuple[str, ...] = ()
+        """The names of the sender's observations of each fault that doubles or damages it."""
 
     def observed(self) -> list[str]:
         """Return the names of the sender's observations about it."""
-        if self.stopped_by:
-            return [f"{FAULT} {self.stopped_by}"]
-        twice = [f"{FAULT} {self.twice_by} duplicates"] if self.twice_by else []
-        return [*twice, f"{FAULT} {self.damaged_by} corrupts"] if self.damaged_by else twice
+        return [f"{FAULT} {self.stopped_by}"] if self.stopped_by else [*self.marks]
 
 
 UNHARMED: Final = Fate()
@@ -75,8 +74,10 @@ class _Fault:
         fate.later += links.delay
         if links.duplicate and random.random() < links.duplicate:
             fate.twice_by = self.name
+            fate.marks += (f"{FAULT} {self.name} duplicates",)
         if links.corrupt and random.random() < links.corrupt:
             fate.damaged_by = self.name
+            fate.marks += (f"{FAULT} {self.name} corrupts",)
         return True
 
 

@@ -47,6 +47,9 @@ _Timed = create_model(
 )
 
 
+_DIGITS = 9
+
+
 class _Window(_Timed):
     """Something that begins in a trial and lasts for some time."""
 
@@ -57,9 +60,12 @@ class _Window(_Timed):
 
     @property
     def ends(self) -> float:
-        """The trial time (s) at which it is over; infinite if that is never."""
+        """The trial time (s) at which it is over, to the nanosecond; infinite if that is never.
+
+        So 2.2 s from 1.1 s on are over at 3.3 s, as another fault has it that begins then.
+        """
         lasts = getattr(self, "for")
-        return math.inf if lasts is None else self.begins + float(lasts)
+        return math.inf if lasts is None else round(self.begins + float(lasts), _DIGITS)
 
     def late(self, trial_end: float) -> list[tuple[str, str]]:
         """Return the problem of the key `at` if it would begin after the trial."""
@@ -97,7 +103,10 @@ OF_PEERS = ("pause", "crash", "clock")
 class FaultSpec(_Window):
     """One fault: a name, when, and one key that says what."""
 
-    name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]{0,63}$")
+    name: str = Field(
+        pattern=r"^[a-z0-9][a-z0-9-]{0,63}$",
+        description="name in tables, in figures and in `expect`; faults under `draw` may leave it out",
+    )
     partition: Partition | None = None
     links: Links | None = None
     pause: Pause | None = None

@@ -62,12 +62,13 @@ class _Link:
 class AccessLinks:
     """The up and down links of the peers of a trial, or of those of a host."""
 
-    __slots__ = ("_down", "_last", "_overhead", "_units", "_up", "counting", "use")
+    __slots__ = ("_down", "_last", "_overhead", "_second", "_units", "_up", "counting", "use")
 
     def __init__(self, classes: Sequence[LinkRates], links: Sequence[int], overhead: int) -> None:
         """`links[peer]` is the index of the peer's class; `overhead` (bytes) is added to each message."""
         rates = [rate for each in classes for rate in (each.up, each.down) if rate]
         second = math.lcm(NANOSECONDS, *rates)
+        self._second = second
         self._units = second // NANOSECONDS
         """The units of time in a nanosecond."""
         self._overhead = overhead
@@ -91,6 +92,10 @@ class AccessLinks:
     def nanoseconds(self, instant: int) -> int:
         """Return a time in units in ns, rounded to the nearest."""
         return (2 * instant + self._units) // (2 * self._units)
+
+    def seconds(self, instant: int) -> float:
+        """Return a time in units in seconds."""
+        return instant / self._second
 
     def fit_words(self, end: float) -> bool:
         """Return whether instants of rows fit words of 64 bits in a trial that ends at `end` (s)."""

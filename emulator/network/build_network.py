@@ -58,7 +58,7 @@ def build_network(
     used, places = np.unique(np.asarray(locations, np.intp), return_inverse=True)
     rows = _delays(spec.latency, spec, seed, used)
     losses = spec.latency.losses()
-    lost = [] if losses is None else _arrays("d", losses[np.ix_(used, used)])
+    lost = [] if losses is None else _arrays(losses[np.ix_(used, used)])
     if not any(map(any, lost)):
         lost = []
     later = [(each.at, _delays(each.latency, spec, seed, used)) for each in spec.later]
@@ -73,17 +73,19 @@ def _delays(
     rtt = whole[np.ix_(places, places)]
     if latency.zeros_are_one_place:
         rtt[rtt == 0] = spec.same_host_rtt
-    one_way = rtt / np.float32(2)
+    one_way = rtt / 2
     at_one_place = np.broadcast_to(latency.rtt_at_one_place(spec.same_host_rtt), len(whole))
     np.fill_diagonal(one_way, at_one_place[places] / 2)
-    return _arrays("f", one_way)
+    return _arrays(one_way)
 
 
-def _arrays(kind: Literal["f", "d"], matrix: NDArray[Any]) -> list[array[float]]:
-    return [array(kind, row.tobytes()) for row in matrix]
+def _arrays(matrix: NDArray[np.floating[Any]]) -> list[array[float]]:
+    """Return the rows, as exact as they are."""
+    kind: Literal["f", "d"] = "f" if matrix.dtype == np.float32 else "d"
+    return [array(kind, row.astype(kind, copy=False).tobytes()) for row in matrix]
 
 
-def checked_matrix(latency: LatencyModel, seed: int) -> NDArray[np.float32]:
+def checked_matrix(latency: LatencyModel, seed: int) -> NDArray[np.floating[Any]]:
     """Return the RTTs (s) of a model. Raises ValueError if a package's model made an impossible matrix."""
     with code_of(latency, "made no matrix", ValueError, TraceError):
         rtt, hosts = latency.matrix(seed), latency.host_count()
@@ -92,7 +94,8 @@ def checked_matrix(latency: LatencyModel, seed: int) -> NDArray[np.float32]:
     these = f"network.latency: kind {getattr(latency, 'kind', '?')}"
     if rtt.shape != (hosts, hosts):
         raise ValueError(f"{these} made a matrix of {rtt.shape} where {hosts} hosts need {(hosts, hosts)}")
-    off = rtt[~np.eye(hosts, dtype=bool)]
-    if not np.isfinite(off).all() or (off < 0).any():
+    impossible = ~(np.isfinite(rtt) & (rtt >= 0))
+    np.fill_diagonal(impossible, False)
+    if impossible.any():
         raise ValueError(f"{these} made an RTT that is below 0, or no number")
     return rtt

@@ -15,7 +15,8 @@ class BusyPeers:
     """Says when each peer has handled what reaches it.
 
     A message that reaches a peer at t is begun at max(t, free) and handled when the peer's time for a message
-    is over, which is the new `free`. Times are whole nanoseconds of trial time.
+    is over, which is the new `free`. A peer that is paused stands still: what it has begun, and what waits
+    there, is handled later by as long as the pause. Times are whole nanoseconds of trial time.
     """
 
     def __init__(self, processing: Processing, classes: Mapping[int, int]) -> None:
@@ -25,6 +26,10 @@ class BusyPeers:
         self._longest = round(processing.queue * NANOSECONDS)
         self._free: dict[int, tuple[int, int]] = {}
         """The session of each peer that has handled a message, and when it is free."""
+        self._paused: dict[int, int] = {}
+        """When each peer that is paused was."""
+        self._stood: dict[int, int] = {}
+        """How long each peer that has been paused stood still."""
 
     def handled_at(self, peer: int, session: int, now: int) -> int:
         """Return when the peer, in this session, has handled a message that reaches it now.
@@ -39,3 +44,21 @@ class BusyPeers:
             return -1
         self._free[peer] = session, begins + takes
         return begins + takes
+
+    def pause(self, peer: int, now: int) -> None:
+        """Have the peer stand still from now on. Nothing is to reach it until it goes on."""
+        self._paused[peer] = now
+
+    def go_on(self, peer: int, now: int) -> None:
+        """Have the peer go on with what it had in hand, if it is paused."""
+        paused = self._paused.pop(peer, now)
+        if paused == now:
+            return
+        self._stood[peer] = self.stood_still(peer) + now - paused
+        session, free = self._free.get(peer, (0, 0))
+        if free > paused:
+            self._free[peer] = session, free + now - paused
+
+    def stood_still(self, peer: int) -> int:
+        """Return for how long the peer has stood still so far, without the pause that it is in."""
+        return self._stood.get(peer, 0)

@@ -49,11 +49,11 @@ class Constant(LatencyModel):
         """Return 1: all peers stand at one place."""
         return 1
 
-    def matrix(self, seed: int) -> NDArray[np.float32]:
+    def matrix(self, seed: int) -> NDArray[np.float64]:
         """Return a matrix of that place alone."""
         import numpy as np
 
-        return np.zeros((1, 1), np.float32)
+        return np.zeros((1, 1))
 
     def rtt_at_one_place(self, asked: float) -> float:
         """Return the RTT of all pairs (s)."""

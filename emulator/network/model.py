@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from random import Random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict
 
@@ -42,13 +42,16 @@ class LatencyModel(BaseModel):
         """
 
     @abstractmethod
-    def matrix(self, seed: int) -> NDArray[np.float32]:
+    def matrix(self, seed: int) -> NDArray[np.floating[Any]]:
         """Return RTTs between these places in seconds, symmetric; the diagonal does not count.
+
+        Thousands of measured places are 32-bit numbers, which are off by up to 6e-8 of a delay. Few places
+        whose delays a file names are 64-bit ones, so that arrivals are exact to the nanosecond.
 
         Draws come from `generator(seed, "network", ...)`. Raises TraceError for a bad file.
         """
 
-    def rtt_at_one_place(self, asked: float) -> float | NDArray[np.float32]:
+    def rtt_at_one_place(self, asked: float) -> float | NDArray[np.float64]:
         """Return the RTT (s) between two peers at one place, or that of each place; `asked` is the
         experiment's value."""
         return asked

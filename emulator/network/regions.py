@@ -77,18 +77,18 @@ class Regions(LatencyModel):
         """The names of the regions, in the order of the rows of the matrix."""
         return [region.name for region in self.regions]
 
-    def matrix(self, seed: int) -> NDArray[np.float32]:
+    def matrix(self, seed: int) -> NDArray[np.float64]:
         """Return the RTTs (s) between regions, which no seed changes."""
         import numpy as np
 
         names = self.region_names
-        return np.array([[self._rtt(one, other) for other in names] for one in names], np.float32)
+        return np.array([[self._rtt(one, other) for other in names] for one in names])
 
-    def rtt_at_one_place(self, asked: float) -> float | NDArray[np.float32]:
+    def rtt_at_one_place(self, asked: float) -> float | NDArray[np.float64]:
         """Return the RTT (s) between two peers of each region."""
         import numpy as np
 
-        return np.array([self._rtt(name, name) for name in self.region_names], np.float32)
+        return np.array([self._rtt(name, name) for name in self.region_names])
 
     def draw_places(self, peers: int, random: np.random.Generator) -> NDArray[np.int32]:
         """Draw the region of each peer by the shares."""

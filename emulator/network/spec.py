@@ -82,7 +82,9 @@ class NetworkSpec(_Model):
         0.001, ge=0, le=3600, description="RTT between peers at one host of the matrix"
     )
     jitter: AnyJitter = Field(
-        0.0, description="standard deviation that is added to each one-way delay; or a model, such as pareto"
+        0.0,
+        description="standard deviation of the random time, never negative, that is added to each one-way "
+        "delay; or a model, such as pareto",
     )
     loss: AnyLoss = Field(0.0, description="share of messages that vanish; or a model, such as bursts")
     order: Literal["any", "kept"] = Field(

@@ -53,13 +53,13 @@ class FaultActor:
     def calls(self, now: float = 0.0) -> Iterator[tuple[float, Callable[[], None]]]:
         """Yield what is to be called at which trial time (s), for the faults that begin at `now` or later.
 
-        At equal times these calls come before what peers are asked for.
+        At equal times these calls come before what peers are asked for, and faults end before others begin.
         """
-        for acted in self.acted:
-            if acted.spec.begins >= now:
-                yield acted.spec.begins, partial(self._begin, acted)
-                if acted.spec.ends != math.inf:
-                    yield acted.spec.ends, partial(self._end, acted)
+        calls: list[tuple[float, Callable[[], None]]] = []
+        acted = [each for each in self.acted if each.spec.begins >= now]
+        calls += ((each.spec.ends, partial(self._end, each)) for each in acted if each.spec.ends != math.inf)
+        calls += ((each.spec.begins, partial(self._begin, each)) for each in acted)
+        yield from sorted(calls, key=lambda call: call[0])
 
     def wait(self, asked: float) -> float:
         """Count a question to the bootstrap service at `asked` (trial time, s) if the service is away.

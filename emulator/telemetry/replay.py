@@ -91,7 +91,7 @@ def replay(
 
     With `shift`, the spans of a virtual clock are moved so that the trial ends when it did on the wall clock,
     or now if that is not known. A trial that is sent again has the same ids and times. Raises BadEndpoint,
-    and ReplayError if the backend refuses a request or stays unavailable.
+    DamagedFile, and ReplayError if the backend refuses a request or stays unavailable.
     """
     offset = _offset_ns(directory) if shift else 0
     there = BackendTraces(directory)

@@ -64,13 +64,13 @@ def put_network(assignment: control_pb2.Assignment, network: Network, own: Colle
         assignment.link_class.extend(network.link_classes)
     places = sorted({locations[peer] for peer in own})
     for place in places:
-        assignment.rows.add(location=place, one_way=_bytes(network.rows[place]))
+        _put_row(assignment.rows.add(location=place), network.rows[place])
         if network.lost:
             assignment.rows[-1].lost = _bytes(network.lost[place])
     for at, rows in network.later:
         later = assignment.later.add(at_s=at)
         for place in places:
-            later.rows.add(location=place, one_way=_bytes(rows[place]))
+            _put_row(later.rows.add(location=place), rows[place])
 
 
 def script_in(assignment: control_pb2.Assignment, kind: WorkloadKind) -> Script:
@@ -89,12 +89,9 @@ def script_in(assignment: control_pb2.Assignment, kind: WorkloadKind) -> Script:
 
 def network_in(assignment: control_pb2.Assignment, spec: TrialSpec) -> Network:
     """Return the network as the host's peers send into it, in the trial of this spec."""
-    rows = {row.location: _numbers("f", row.one_way) for row in assignment.rows}
+    rows = {row.location: _delays(row) for row in assignment.rows}
     lost = {row.location: _numbers("d", row.lost) for row in assignment.rows if row.lost}
-    later = [
-        (each.at_s, {row.location: _numbers("f", row.one_way) for row in each.rows})
-        for each in assignment.later
-    ]
+    later = [(each.at_s, {row.location: _delays(row) for row in each.rows}) for each in assignment.later]
     changes = rate_changes(spec.faults, [each.peers for each in assignment.faults])
     links = assignment.link_class
     return Network(rows, assignment.location, spec.network, links, spec.seed, changes, lost, later)
@@ -112,6 +109,15 @@ def without_plan(assignment: control_pb2.Assignment) -> control_pb2.Assignment:
         came_back=assignment.came_back,
         trace=assignment.trace,
     )
+
+
+def _put_row(wire: control_pb2.Row, delays: array[float]) -> None:
+    wire.one_way = _bytes(delays)
+    wire.is_double = delays.typecode == "d"
+
+
+def _delays(wire: control_pb2.Row) -> array[float]:
+    return _numbers("d" if wire.is_double else "f", wire.one_way)
 
 
 def _bytes(row: array[float]) -> bytes:

@@ -34,6 +34,7 @@ from emulator.runtime.realtime.host import Host
 from emulator.runtime.realtime.script_follower import Contacts, ScriptFollower
 from emulator.runtime.realtime.self_measurement import Observer, progress_of
 from emulator.runtime.realtime.streams import Links, LinksService
+from emulator.telemetry.backend_traces import seed_of_ids
 from emulator.telemetry.exporter import admitted
 from emulator.telemetry.recorder import Recorder, SinkFactory
 from emulator.tracing.spans import span
@@ -155,7 +156,7 @@ class Membership:
                 name,
                 experiment=assignment.experiment,
                 trial=assignment.trial,
-                seed=spec.seed,
+                seed=seed_of_ids(spec.seed, start.start_unix_ns),
                 start_unix_ns=start_ns,
                 sink=self._sink,
                 incarnation=assignment.incarnation,

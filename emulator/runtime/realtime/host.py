@@ -17,7 +17,7 @@ from emulator.contract.protocol import Installation, Outcome
 from emulator.faults.network_faults import NetworkFaults
 from emulator.messages.message import NOTIFICATION, MalformedMessage, Message
 from emulator.network.access_links import DOWN_LINK_DROP, UP_LINK_DROP
-from emulator.network.busy_peers import PROCESSING_DROP, BusyPeers
+from emulator.network.busy_peers import BusyPeers
 from emulator.network.peer_network import Network
 from emulator.runtime.breaches import Occurrences
 from emulator.runtime.damaged import refuse
@@ -30,6 +30,7 @@ from emulator.runtime.realtime.link_line import LinkLine
 from emulator.runtime.realtime.probes import Probes
 from emulator.runtime.realtime.sent_message import PROBE, Parcel, Passage, Wire, fault_of, read_context
 from emulator.runtime.realtime.session import Session, SessionHost
+from emulator.runtime.realtime.turns import Turns
 from emulator.telemetry import names
 from emulator.telemetry.context import TraceContext
 from emulator.telemetry.observation import Observation
@@ -74,6 +75,10 @@ class Host(SessionHost):
         self.recorder = recorder
         self.shared: dict[object, object] = {}
         self.agenda = Agenda(clock, failed)
+        self._turns = None
+        if busy is not None:
+            end_turn = partial(self._go_on, self._handle)
+            self._turns = Turns(busy, clock, self.agenda, handle=end_turn, drop=self._observe_drop)
         self.wire: Wire | None = None
         self.find_contacts = _no_contacts
         self.sessions: dict[int, Session] = {}
@@ -210,20 +215,16 @@ class Host(SessionHost):
             self._observe_drop(DOWN_LINK_DROP, session, message, passage)
 
     def _take_turn(self, session: Session, message: Message, passage: Passage) -> None:
-        """Handle a message when its receiver has handled those before it and has taken its time for it."""
-        if self.busy is None:
+        """Handle a message at once, or when it is its turn."""
+        if self._turns is None:
             self._handle(session, message, passage)
-            return
-        now_ns = max(self.clock.now_ns(), passage.due_ns)
-        handled_ns = self.busy.handled_at(session.peer, session.planned, now_ns)
-        if handled_ns < 0:
-            self._observe_drop(PROCESSING_DROP, session, message, passage)
         else:
-            at = handled_ns * 1e-9
-            self.agenda.add(at, self._go_on, self._handle, session, message, passage, at)
+            self._turns.take(session, message, passage)
 
-    def _go_on(self, then: Then, session: Session, message: Message, passage: Passage, at: float) -> None:
-        """Go on at `at` with what has waited at a peer, unless the peer has gone meanwhile."""
+    def _go_on(
+        self, then: Then, session: Session, message: Message, passage: Passage, at: float = 0.0
+    ) -> None:
+        """Go on, at `at`, with what has waited at a peer, unless the peer has gone meanwhile."""
         if self.sessions.get(passage.receiver) is session:
             then(session, message, passage)
         else:
@@ -306,7 +307,7 @@ class Host(SessionHost):
 
     def _handle(self, session: Session, message: Message, passage: Passage) -> None:
         if session.waiting is not None:
-            session.waiting.append(partial(self._go_on, self._handle, session, message, passage, 0.0))
+            session.waiting.append(partial(self._go_on, self._handle, session, message, passage))
             return
         if passage.damaged:
             refuse(session, passage.channel, type(message))

@@ -14,6 +14,7 @@ from emulator.contract.mistakes import called
 from emulator.contract.protocol import Outcome, Timer
 from emulator.faults.own_clocks import OwnClock
 from emulator.messages.message import Message
+from emulator.network.busy_peers import BusyPeers
 from emulator.runtime.breaches import Occurrences
 from emulator.runtime.peer_channels import Channel
 from emulator.runtime.realtime.agenda import Agenda
@@ -38,6 +39,8 @@ class SessionHost(ABC):
     """The operation that is being handled."""
     recovery: TraceContext | None
     """The trace of messages about events that are sent outside of any operation in the call being made."""
+    busy: BusyPeers | None = None
+    """The peers that take time for each message, None if none does."""
     checked: bool = False
     """Whether what breaks the contract is an error."""
     shared: dict[object, object]
@@ -164,11 +167,15 @@ class Session(PlannedLife):
         if self.waiting is None:
             self.waiting = deque()
         self._goes_on = False
+        if self._host.busy is not None:
+            self._host.busy.pause(self.peer, self.now_ns())
 
     def go_on(self) -> int:
         if self.waiting is None or self._goes_on:
             return 0
         self._goes_on = True
+        if self._host.busy is not None:
+            self._host.busy.go_on(self.peer, self.now_ns())
         number = len(self.waiting)
         self._catch_up()
         return number

@@ -21,8 +21,10 @@ from emulator.experiment.file.spec import TrialSpec
 from emulator.experiment.plan.tables import Plan
 from emulator.faults.own_clocks import own_clocks
 from emulator.messages.message import NOTIFICATION, Message
+from emulator.network.access_links import nearest_ns
 from emulator.network.busy_peers import BusyPeers
 from emulator.network.peer_network import Network
+from emulator.network.processing_spec import NANOSECONDS
 from emulator.runtime.breaches import Occurrences
 from emulator.runtime.delivery_judge import DeliveryJudge
 from emulator.runtime.fault_actor import FaultActor
@@ -134,9 +136,15 @@ class VirtualWorld(RowWorld):
     def pause(self, peer: int) -> None:
         assert self._pausing is not None
         self._pausing.pause(peer)
+        if self._busy is not None:
+            self._busy.pause(peer, round(self.time * NANOSECONDS))
 
     def go_on(self, peer: int) -> int:
-        return 0 if self._pausing is None else self._pausing.go_on(peer)
+        if self._pausing is None:
+            return 0
+        if self._busy is not None:
+            self._busy.go_on(peer, round(self.time * NANOSECONDS))
+        return self._pausing.go_on(peer)
 
     def schedule(self, delay: float, timer: VirtualTimer) -> None:
         self._push(self.time + delay, timer)
@@ -296,10 +304,14 @@ class VirtualWorld(RowWorld):
 
     def _take_turn(self, handled: Handled) -> None:
         """Have a peer handle the message that has taken its time, if the peer is still there."""
-        if self._lives[handled.arrival.receiver] is handled.life:
-            self._arrive(handled.arrival)
+        arrival, life, busy = handled.arrival, handled.life, self._busy
+        assert busy is not None
+        if self._lives[arrival.receiver] is not life:
+            self._bounce(arrival)
+        elif late_ns := busy.stood_still(life.peer) - handled.stood:
+            self._end_turn_at(round(handled.at * NANOSECONDS) + late_ns, arrival, life, busy)
         else:
-            self._bounce(handled.arrival)
+            self._arrive(arrival)
 
     def _handle_traced(self, arrival: Arrival, receiver: VirtualLife, context: TraceContext) -> None:
         message, channel = arrival.message, arrival.channel
@@ -317,7 +329,7 @@ class VirtualWorld(RowWorld):
             channel.name,
             channel.peer,
             receiver.peer,
-            int(arrival.sent * 1e9),
+            nearest_ns(arrival.sent),
             self._ns(),
             context.topic is not None and context.topic in receiver.topics,
             self._end_handling(),

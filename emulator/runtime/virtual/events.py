@@ -72,14 +72,16 @@ class Spoilt(Arrival):
 class Handled(Entry):
     """The event that its receiver, which handles one message after the other, is done with a message."""
 
-    __slots__ = ("arrival", "life")
+    __slots__ = ("arrival", "life", "stood")
 
-    def __init__(self, at: float, order: int, arrival: Arrival, life: VirtualLife) -> None:
+    def __init__(self, at: float, order: int, arrival: Arrival, life: VirtualLife, stood: int) -> None:
         self.at = at
         self.order = order
         self.arrival = arrival
         self.life = life
         """The life of the receiver that the message reached."""
+        self.stood = stood
+        """How long (ns) the receiver had stood still when `at` was set."""
 
 
 class Flight:

@@ -13,6 +13,7 @@ from emulator.contract.identifiers import IdentifierSpace
 from emulator.contract.message_pool import MessagePool
 from emulator.contract.protocol import Outcome, Timer
 from emulator.messages.message import Message
+from emulator.network.access_links import nearest_ns
 from emulator.runtime.breaches import Occurrences
 from emulator.runtime.peer_channels import Channel
 from emulator.runtime.script_actor import PlannedLife, World
@@ -131,7 +132,7 @@ class VirtualLife(PlannedLife):
         return self.world.time
 
     def now_ns(self) -> int:
-        return int(self.world.time * 1e9)
+        return nearest_ns(self.world.time)
 
     def recorder(self) -> Recorder:
         return self.world.recorder

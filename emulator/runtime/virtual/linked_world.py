@@ -16,7 +16,7 @@ from emulator.experiment.file.spec import TrialSpec
 from emulator.experiment.plan.tables import Plan
 from emulator.faults.network_faults import UNHARMED
 from emulator.messages.message import Message
-from emulator.network.access_links import DOWN_LINK_DROP, DROPPED, NANOSECONDS, UP_LINK_DROP
+from emulator.network.access_links import DOWN_LINK_DROP, DROPPED, NANOSECONDS, UP_LINK_DROP, nearest_ns
 from emulator.network.busy_peers import PROCESSING_DROP, BusyPeers
 from emulator.network.peer_network import Network
 from emulator.network.shared_links import NEVER
@@ -162,11 +162,13 @@ class LinkedWorld(LifeHost):
         reaches = leaves + links.instant(round(way * NANOSECONDS))
         if kept is not None:
             reaches = kept.arrival(sender, peer, reaches, links.instant(round(now * NANOSECONDS)))
-        arrival.at = links.nanoseconds(reaches) / NANOSECONDS
         if links.limits_down(peer):
+            # Messages whose last bits come within one nanosecond take their turns in the order of these.
+            arrival.at = max(links.seconds(reaches), now)
             arrival.reaches = reaches
             self._queue.push(arrival)
         else:
+            arrival.at = max(links.nanoseconds(reaches) / NANOSECONDS, now)
             self._put(arrival)
 
     def _put(self, arrival: Arrival) -> None:
@@ -193,14 +195,18 @@ class LinkedWorld(LifeHost):
             return
         handled_ns = busy.handled_at(life.peer, life.session, round(self.time * NANOSECONDS))
         if handled_ns >= 0:
-            self._order += 1
-            at = max(handled_ns / NANOSECONDS, self.time)
-            self._queue.push(Handled(at, self._order, arrival, life))
+            self._end_turn_at(handled_ns, arrival, life, busy)
             return
         observed = Observation(PROCESSING_DROP, arrival.message.byte_size(), arrival.channel.peer, "bytes")
         self.recorder.observation(
             arrival.context, life.peer, life.session, arrival.channel.name, self._ns(), observed
         )
+
+    def _end_turn_at(self, at_ns: int, arrival: Arrival, life: VirtualLife, busy: BusyPeers) -> None:
+        """Have a peer's turn with a message end at this time, or later by as long as it is paused."""
+        self._order += 1
+        at = max(at_ns / NANOSECONDS, self.time)
+        self._queue.push(Handled(at, self._order, arrival, life, busy.stood_still(life.peer)))
 
     def _bounce(self, arrival: Arrival) -> None:
         """Tell the sender, after the network's time-out, that the receiver is down."""
@@ -220,7 +226,7 @@ class LinkedWorld(LifeHost):
             arrives = links.receive(arrival.receiver, instant, size)
             if arrives != DROPPED:
                 arrival.at = links.nanoseconds(arrives) / NANOSECONDS
-                self._put(arrival)
+                self._arrive_later(arrival)
                 return
         elif shared is not None:
             link = 2 * arrival.receiver + 1
@@ -342,4 +348,4 @@ class LinkedWorld(LifeHost):
         self._queue.push(Call(at, self._order, timer))
 
     def _ns(self) -> int:
-        return int(self.time * 1e9)
+        return nearest_ns(self.time)

@@ -82,9 +82,10 @@ class RowWorld(LinkedWorld):
         at, reaches = now + delay, -1
         if links is not None:
             instant = leaves + links.instant(nearest_ns(delay))
-            at = links.nanoseconds(instant) / NANOSECONDS
             if links.limits_down(peer):
-                reaches = instant
+                at, reaches = max(links.seconds(instant), now), instant
+            else:
+                at = max(links.nanoseconds(instant) / NANOSECONDS, now)
         self._queue.push_row(at, self._order, number, peer, sender, channel.session, row, now, i64(reaches))
 
     def _send_over(
@@ -141,7 +142,7 @@ class RowWorld(LinkedWorld):
         elif links is not None:
             arrives = links.receive(receiver, int(queue.reaches), size)
             if arrives != DROPPED:
-                at = links.nanoseconds(arrives) / NANOSECONDS
+                at = max(links.nanoseconds(arrives) / NANOSECONDS, self.time)
                 queue.push_row(
                     at, queue.order, queue.pool, queue.receiver, queue.sender, queue.session, row, queue.sent
                 )

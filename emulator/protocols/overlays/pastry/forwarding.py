@@ -9,6 +9,7 @@ from emulator.compact.number_sets import LARGEST
 from emulator.contract.protocol import Contact, Environment, Message, Timer
 from emulator.contract.recent import RecentNumbers
 from emulator.protocols.overlays.pastry.parameters import PastryParameters
+from emulator.protocols.overlays.pastry.round_trip import round_trip
 from emulator.protocols.overlays.pastry.routing_state import RoutingState
 from trellis.v1.overlay import Routed
 from trellis.v1.pastry import HopAck, JoinRequest
@@ -160,7 +161,7 @@ class Forwarding:
         del self._passages[passage]
         self._state.hear(passage.hop)
         if not passage.tries:
-            self._state.round_trips.sample(passage.hop, self._environment.now - passage.sent)
+            self._state.round_trips.sample(passage.hop, round_trip(passage.sent, self._environment.now))
         if ack.refused:
             self._go_around(passage)
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from emulator.contract.protocol import Contact, Environment, Message, Timer
 from emulator.protocols.overlays.pastry.parameters import PastryParameters
+from emulator.protocols.overlays.pastry.round_trip import round_trip
 from emulator.protocols.overlays.pastry.routing_state import RoutingState
 
 
@@ -95,7 +96,7 @@ class Liveness:
         peer = probe.contact.peer
         del self._probes[peer]
         self._state.trust(peer)
-        self._replied(peer, reply, self._environment.now - probe.sent)
+        self._replied(peer, reply, round_trip(probe.sent, self._environment.now))
         if not self._probes:
             self._settled()
 

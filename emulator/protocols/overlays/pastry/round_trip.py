@@ -14,6 +14,15 @@ _MEAN_GAIN: Final = 1 / 8
 _DEVIATION_GAIN: Final = 1 / 4
 
 
+def round_trip(sent: float, now: float) -> float:
+    """Return the round trip (s) of what was sent and answered at these times, in whole microseconds.
+
+    Others are told round trips in microseconds. With the rest, two peers that are equally far away would seem
+    to differ by what a difference of two times loses, and a peer that is told would seem nearer or farther.
+    """
+    return round(now - sent, 6)
+
+
 class _Estimate:
     """The round trip to one peer: its mean and mean deviation (s)."""
 
@@ -89,7 +98,7 @@ class Pings:
             peer,
             Ping(attempts=attempts),
             self._timeout,
-            lambda pong: self._answered(peer, pong, self._environment.now - self._sent.pop(peer)),
+            lambda pong: self._answered(peer, pong, round_trip(self._sent.pop(peer), self._environment.now)),
             lambda: self._give_up(peer),
         )
 
