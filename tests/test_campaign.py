@@ -26,6 +26,8 @@ from emulator.experiment.file.spec import TrialSpec
 from emulator.experiment.file.variants import trials
 from emulator.experiment.plan.draw_plan import draw_plan
 from emulator.experiment.plan.undrawable import Undrawable
+from emulator.experiment.run.runs import create_run
+from emulator.files.quantities import parse_duration, parse_rate, parse_share, parse_signed_duration
 from trellis.campaign.drawing import campaign_of, draws_of
 from trellis.campaign.shrinking import Values, shrink
 from trellis.command.cli import app
@@ -44,6 +46,27 @@ def test_numbers_are_drawn_between_both_ends() -> None:
     times = many({"from": "10 s", "to": "60 s"})
     assert all(time.endswith(" s") and 10 <= float(time[:-2]) <= 60 for time in times)
     assert {value[-2:] for value in many({"from": "0 %", "to": "5 %"})} == {" %"}
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "parse"),
+    [
+        ("1000000 bit/s", "20000000 bit/s", parse_rate),
+        ("1 kbit/s", "2 kbit/s", parse_rate),
+        ("0.1 Gbit/s", "1 Gbit/s", parse_rate),
+        ("0 %", "0.0001 %", parse_share),
+        ("1000000 s", "3000000 s", parse_duration),
+        ("-5 s", "5 s", parse_signed_duration),
+    ],
+)
+def test_quantities_are_drawn_as_an_experiment_takes_them(
+    low: str, high: str, parse: Callable[[Any], float]
+) -> None:
+    assert all(parse(low) <= parse(value) <= parse(high) for value in many({"from": low, "to": high}))
+
+
+def test_small_numbers_are_drawn_between_both_ends() -> None:
+    assert all(1e-7 <= number <= 4e-7 for number in many({"from": 1e-7, "to": 4e-7}))
 
 
 def test_choices_and_lists_are_drawn_part_by_part() -> None:
@@ -65,12 +88,23 @@ def test_choices_and_lists_are_drawn_part_by_part() -> None:
         ({"any": 3}, "`any` is a list of values"),
         ({"number": [3, 1], "of": [1]}, "`number` is two whole numbers"),
         ({"number": [0, 1], "of": []}, "`of` lists what is drawn from"),
+        ({"number": [0, 10**9], "of": [1]}, "a list has at most 1,000 drawn values"),
     ],
 )
 def test_what_is_no_range_is_named_with_its_key(ranges: Any, told: str) -> None:
     with pytest.raises(ValueError, match="key: ") as error:
         draw({"key": ranges}, Random(1))
     assert told in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "faults", [[{"at": "3 s"}], {"number": [0, 3]}, {"at": "3 s", "crash": {"share": 0.1}}, 3]
+)
+def test_faults_that_are_not_written_as_drawn_ones_are_told_how(faults: Any) -> None:
+    with pytest.raises(ValueError, match=r"faults: write .* \{number: \[0, 3\], of: \[...\]\}"):
+        draw({"faults": faults}, Random(1))
+    fixed = {"name": "cut", "at": "3 s"}
+    assert draw({"faults": [[], [fixed]]}, Random(1))["faults"] in ([], [fixed])
 
 
 FILE = """\
@@ -112,12 +146,22 @@ def test_each_trial_of_a_campaign_is_drawn_by_its_seed_alone(file: Path) -> None
 @pytest.mark.parametrize(
     "old, new, told",
     [
-        ("peers: {from: 20, to: 50}", "peers: {from: 50, to: 20}", "draw: peers: 50 to 20 is no range"),
-        ("  peers: {", "  peeers: {", "peeers"),
+        ("peers: {from: 20, to: 50}", "peers: {from: 50, to: 20}", ":6: draw: peers: 50 to 20 is no range"),
+        ("  peers: {", "  peeers: {", ':6: draw: "peeers": there is no such key'),
+        ("  peers: {", "  seed: {", ":6: draw.seed: each trial has a seed of its own"),
         ("for: 5 s", "for: {from: 1 s, to: 2 s}, name: one", "is the name of an earlier fault"),
-        ("network.loss: {from: 0 %, to: 3 %}", "network.loss: {from: 0 %, to: 900 %}", "draw.network.loss"),
-        ("seed: 7", "seed: 7\nvary: {peers: [3, 4]}", "`draw`"),
-        ("seed: 7", "seed: 7\nrepeat: 3", "`draw`"),
+        (
+            "network.loss: {from: 0 %, to: 3 %}",
+            "network.loss: {from: 0 %, to: 900 %}",
+            ":7: draw.network.loss",
+        ),
+        ("seed: 7", "seed: 7\nvary: {peers: [3, 4]}", ":5: vary: has no place beside `draw`"),
+        ("seed: 7", "seed: 7\nrepeat: 3", ":5: repeat: has no place beside `draw`"),
+        (
+            "seed: 7",
+            "seed: 7\nfaults: [{name: cut, at: 3 s, for: 1 s, pause: {share: 0.1}}]",
+            ":5: faults: would be left out, as `draw.faults` takes their place",
+        ),
     ],
 )
 def test_draws_that_cannot_be_run_are_refused(file: Path, old: str, new: str, told: str) -> None:
@@ -149,6 +193,20 @@ def test_a_file_with_draws_is_run_by_its_own_command(file: Path) -> None:
     file.write_text(FILE.replace("invariants: {every: 5 s}\n", ""))
     nothing = CliRunner().invoke(app, ["campaign", str(file)])
     assert nothing.exit_code == 2 and "expects nothing that could break" in nothing.stderr
+
+
+def test_a_run_that_is_no_campaign_is_told_how_to_go_on(file: Path, tmp_path: Path) -> None:
+    directory = create_run(load(file).model_copy(update={"draw": {}}), tmp_path)
+    refused = CliRunner().invoke(app, ["campaign", str(directory.path)])
+    told = " ".join(refused.stderr.split())
+    assert refused.exit_code == 2 and "is no campaign" in told and f"trellis run {directory.path}" in told
+
+
+def test_a_campaign_draws_no_other_runtime(file: Path) -> None:
+    measured = FILE.replace("invariants: {every: 5 s}", "expect: [lookup_success >= 1 %]")
+    file.write_text(measured.replace("draw:\n", "draw:\n  runtime.kind: [virtual, processes]\n"))
+    refused = CliRunner().invoke(app, ["campaign", str(file), "--trials", "9"])
+    assert refused.exit_code == 2 and "campaigns run on the virtual clock" in refused.stderr
 
 
 VALUES: Values = {

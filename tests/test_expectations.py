@@ -13,7 +13,7 @@ from small_trial import trial_spec
 from typer.testing import CliRunner
 
 from analysis.contract.measures import Measure
-from analysis.expectations import Broken, Outcome, judge_expectations
+from analysis.expectations import Broken, Outcome, judge_expectations, misfits
 from analysis.measures.measure_run import Measured
 from emulator.experiment.file.document import ExperimentError
 from emulator.experiment.file.expectation import Expectation
@@ -46,6 +46,8 @@ def validated(file: Path, *expected: str) -> Any:
         ("hit_ratio >= 0.99", 0.99, True),
         ("hit_ratio >= 99 %", 0.99, True),
         ("hit_ratio>=99%", 0.9899, False),
+        ("hit_ratio >= 57 %", 57 / 100, True),
+        ("hit_ratio <= 99.99 %", 9999 / 10_000, True),
         ("delay_ms_p99 <= 2 s", 2000.0, True),
         ("delay_ms_p99 <= 2 s", 2000.1, False),
         ("delay_ms < 250 us", 0.2, True),
@@ -59,7 +61,20 @@ def validated(file: Path, *expected: str) -> Any:
 def test_an_expectation_holds_for_values_in_the_unit_of_its_measure(
     text: str, measured: float, holds: bool
 ) -> None:
-    assert Expectation.parse(text).holds(measured) is holds
+    assert Expectation.parse(text).holds(measured, "ms" if "delay_ms" in text else "") is holds
+
+
+def test_times_in_seconds_may_be_expected_in_any_unit_of_time() -> None:
+    for text, holds in [
+        ("10 s", True),
+        ("10000 ms", True),
+        ("9.9 s", False),
+        ("0.2 min", True),
+        ("10", True),
+    ]:
+        expectation = Expectation.parse(f"recovery_s <= {text}")
+        assert not expectation.misfit("s") and expectation.holds(10.0, "s") is holds
+    assert Expectation.parse("recovery_s <= 9 %").misfit("s") == "recovery_s is in s, not in %"
 
 
 @pytest.mark.parametrize(
@@ -73,9 +88,11 @@ def test_an_expectation_holds_for_values_in_the_unit_of_its_measure(
         ("hit_ratio >= 99 percent", '"percent" is no unit of an expectation. Use %, us, ms, s, min, or none'),
         ("hit_ratoi >= 0.9", 'its trials have no such measure. Did you mean "hit_ratio"?'),
         ("success > 0.5", "its trials have no such measure"),
+        ("lookup_success > 0.5", "it is one of other workloads or systems, or of faults"),
         ("delay_ms <= 99 %", "delay_ms is in ms, not in %"),
         ("hit_ratio >= 2 s", "hit_ratio is in share, not in s"),
         ("popularity_exponent >= 2 s", "popularity_exponent has no unit, not in s"),
+        ("hit_ratio >= 99", "hit_ratio is a share, of which 1 is all. Write 99 %"),
     ],
 )
 def test_what_is_no_expectation_is_refused_at_its_line_before_anything_runs(
@@ -131,6 +148,16 @@ def test_each_trial_is_compared_and_one_that_was_not_measured_is_not_as_expected
     assert not outcome.holds
     assert judged({"a-1": {"hit_ratio": 1.0}}, "hit_ratio >= 99 %")[0].holds
     assert not judged({}, "hit_ratio >= 99 %")[0].holds
+
+
+def test_a_count_that_is_shown_only_above_0_is_0_in_a_trial_without_one() -> None:
+    values: dict[str, dict[str, float | None]] = {
+        "a-1": {"link_drops": None},
+        "a-2": {"link_drops": 3.0},
+        "a-3": {},
+    }
+    (outcome,) = judged(values, "link_drops == 0")
+    assert outcome.broken == [Broken("a-2", 3.0), Broken("a-3", None)]
 
 
 def test_an_expectation_of_a_part_is_compared_with_the_measures_of_that_part() -> None:
@@ -191,6 +218,12 @@ def test_a_part_that_no_trial_has_is_refused_at_its_line(file: Path, text: str, 
     assert told in " ".join(result.stderr.split())
 
 
+def test_a_part_by_a_fault_of_an_experiment_without_faults_is_refused(file: Path) -> None:
+    file.write_text(EXPERIMENT + "expect: [hit_ratio > 0.5 after split]\n")
+    result = CliRunner().invoke(app, ["validate", str(file)])
+    assert 'no fault "split". The trial has no faults at all' in " ".join(result.stderr.split())
+
+
 def test_parts_that_trials_have_are_valid(file: Path) -> None:
     faults = f"faults: {[SPLIT]}\nphases: {PHASES}\nexpect:\n"
     texts = [
@@ -206,3 +239,12 @@ def test_a_hundred_expectations_are_enough(file: Path) -> None:
     file.write_text(EXPERIMENT + f"expect: {['hit_ratio >= 0'] * 101}\n")
     with pytest.raises(ExperimentError, match="expect"):
         load(file)
+
+
+def test_a_recovery_of_what_the_workload_does_not_have_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "experiment.yaml"
+    text = EXPERIMENT + "faults: [{name: split, at: 45 s, for: 5 s, partition: {share: 0.5}}]\n"
+    for expected, told in [("recovery_s <= 10 s", ""), ("lookup_recovery_s <= 10 s", "no such measure")]:
+        file.write_text(f"{text}expect: [{expected}]\n")
+        (found,) = misfits(load(file)).values() or [""]
+        assert told in found and bool(told) is bool(found)

@@ -23,6 +23,7 @@ from emulator.contract.invariants import Broken, Invariant, PeersUp
 from emulator.contract.registry import SYSTEMS
 from emulator.contract.system import System
 from emulator.experiment.file.spec import SystemSpec, TrialSpec
+from emulator.experiment.run.seals import seal
 from emulator.files.damage import DamagedFile
 from emulator.protocols.gossip import view_invariant
 from emulator.protocols.overlays.chord import ring_invariant
@@ -255,6 +256,23 @@ def test_an_invariant_that_nobody_looked_at_is_not_as_expected(tmp_path: Path) -
     outcome.directory.invariants.write_text('{"broken": [3]}')
     with pytest.raises(DamagedFile, match=r"invariants\.json is damaged"):
         judge_invariants([record])
+
+
+@pytest.mark.parametrize("text", ['{"looks": {"ring_is_one_cycle": 30}, "broken": []}', None])
+def test_invariants_that_were_edited_or_removed_since_are_not_believed(
+    tmp_path: Path, text: str | None
+) -> None:
+    spec, outcome = trial(tmp_path, {"every": "5 s", "hold": ["ring_is_one_cycle"]})
+    status = {"digests": seal(outcome.directory)}
+    record = TrialRecord("c-1", "c", {}, spec, outcome.directory, status, {})
+    (before,) = judge_invariants([record])
+    file = outcome.directory.invariants
+    file.unlink()
+    if text is not None:
+        file.write_text(text)
+    (after,) = judge_invariants([record])
+    told = "invariants.json was changed since the trial ended"
+    assert told not in str(before.broken) and told in str(after.broken)
 
 
 FILE = """\

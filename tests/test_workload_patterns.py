@@ -72,7 +72,7 @@ def test_every_set_of_distinct_numbers_is_equally_likely() -> None:
 @pytest.mark.parametrize(
     ("kind", "fields", "key", "problem"),
     [
-        ("low", {"per_peer": 12}, "per_peer", "12 topics do not divide into a peer's 5 buckets"),
+        ("low", {"per_peer": 12}, "per_peer", "a peer's 5 buckets. Make it a multiple of 5"),
         ("high", {"per_peer": 25}, "per_peer", "25 topics do not divide"),
         ("high", {"per_peer": 102}, "per_peer", "51 topics from each of a peer's 2 bucket"),
         ("random", {"topics": 40}, "per_peer", "a bucket has only 40"),

@@ -22,13 +22,14 @@ from pathlib import Path
 from typing import Any
 
 from emulator.contract.mistakes import in_words
-from emulator.experiment.file.spec import TrialSpec
+from emulator.experiment.file.spec import RealTime, TrialSpec
 from emulator.experiment.run.directory import TrialDirectory
 from emulator.experiment.run.fidelity import Fidelity
 from emulator.experiment.run.seals import seal
 from emulator.experiment.run.versions import machine, now, versions
 from emulator.files.disk import full_disk
 from emulator.runtime.progress import Progress, Report
+from emulator.telemetry.backend_traces import OWN_IDS
 from emulator.tracing import spans
 from emulator.trials.trial_span import VirtualPhases, trial_span
 
@@ -96,7 +97,8 @@ def _run_trial(
     if not directory.journal.exists():
         shutil.rmtree(directory.telemetry, ignore_errors=True)
     directory.fidelity.unlink(missing_ok=True)
-    facts = {"versions": versions(), "machine": machine()} | about
+    own_ids = isinstance(spec.runtime, RealTime)
+    facts = {"versions": versions(), "machine": machine(), OWN_IDS: own_ids} | about
     directory.write_status(
         state="running", started=now(), ended=None, reasons=[], progress=None, digests=None, **facts
     )

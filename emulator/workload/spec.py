@@ -72,7 +72,8 @@ class BucketPattern(TopicSource):
         if buckets > 1 and self.topics % self.buckets:
             return [("buckets", f"{self.topics} topics do not divide into {self.buckets} equal buckets")]
         if self.per_peer % buckets:
-            return [("per_peer", f"{self.per_peer} topics do not divide into a peer's {buckets} buckets")]
+            text = f"{self.per_peer} topics do not divide into a peer's {buckets} buckets"
+            return [("per_peer", f"{text}. Make it a multiple of {buckets}")]
         each, size = self.topics_in_bucket(), self.bucket(self.topics)
         if each > size:
             text = f"{each} topics from each of a peer's {buckets} bucket(s), but a bucket has only {size}"

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from emulator.contract.random_streams import stream
-from emulator.experiment.file.document import ExperimentError, Place, Problem
+from emulator.experiment.file.document import ExperimentError, Place, Problem, read_document
 from emulator.experiment.file.draws import draw
 from emulator.experiment.file.load import load
 from emulator.experiment.file.resolved import resolved_yaml
@@ -49,10 +49,17 @@ def campaign_of(spec: ExperimentSpec, file: Path, trials: int) -> ExperimentSpec
     """
     if not spec.draw:
         text = "has to name keys and their ranges, such as {network.loss: {from: 0 %, to: 5 %}}"
-        raise ExperimentError([Problem(Place(str(file)), "draw", text)])
+        raise ExperimentError([Problem(_place(file, ("draw",)), "draw", text)])
+    if "seed" in spec.draw:
+        text = "each trial has a seed of its own, from `seed` of the file on. Leave it out"
+        raise ExperimentError([Problem(_place(file, ("draw", "seed")), "draw.seed", text)])
     if spec.vary or spec.repeat != 1:
+        key = "vary" if spec.vary else "repeat"
         text = "has no place beside `draw`, which makes the trials. Draw the key, too"
-        raise ExperimentError([Problem(Place(str(file)), "vary" if spec.vary else "repeat", text)])
+        raise ExperimentError([Problem(_place(file, (key,)), key, text)])
+    if spec.faults and "faults" in spec.draw:
+        text = "would be left out, as `draw.faults` takes their place. Move them into its `of`"
+        raise ExperimentError([Problem(_place(file, ("faults",)), "faults", text)])
     again: Counter[int] = Counter()
     unsure: Collection[int] = range(spec.seed, spec.seed + trials)
     while True:
@@ -65,14 +72,21 @@ def campaign_of(spec: ExperimentSpec, file: Path, trials: int) -> ExperimentSpec
         if max(again.values()) > _MOST_DRAWS:
             texts = {f"draw.{key}: {text}" for found in refused.values() for key, text in found}
             told = f"has a trial without a plan in {_MOST_DRAWS} draws: {'; '.join(sorted(texts)[:3])}"
-            raise ExperimentError([Problem(Place(str(file)), "draw", told)])
+            raise ExperimentError([Problem(_place(file, ("draw",)), "draw", told)])
+
+
+def _place(file: Path, key: tuple[str, ...]) -> Place:
+    """Return the line of a key or of the part around it, the file alone if an option gave it."""
+    places = read_document(file).places
+    return places.get(key) or places.get(key[:1]) or Place(str(file))
 
 
 def _checked(spec: ExperimentSpec, file: Path, trials: int, again: Mapping[int, int]) -> ExperimentSpec:
     try:
         vary = draws_of(spec, trials, again)
     except ValueError as error:
-        raise ExperimentError([Problem(Place(str(file)), "draw", str(error))]) from None
+        key = str(error).partition(":")[0]
+        raise ExperimentError([Problem(_place(file, ("draw", key)), "draw", str(error))]) from None
     with tempfile.TemporaryDirectory() as folder:
         draft = Path(folder) / "campaign.yaml"
         draft.write_text(resolved_yaml(spec.model_copy(update={"vary": vary, "draw": {}})))
@@ -98,7 +112,10 @@ def _without_plan(drawn: ExperimentSpec, seeds: Collection[int]) -> dict[int, li
 def _of_range(problem: Problem, keys: list[str], file: Path) -> Problem:
     """Return the problem of a draw as one of the range that it came from."""
     form = _DRAWN.fullmatch(problem.key)
+    if form is None and problem.key.startswith("vary."):
+        unknown = next((key for key in keys if f'"{key}"' in problem.text), "")
+        return Problem(_place(file, ("draw", unknown)), "draw", problem.text)
     if form is None:
         return Problem(Place(str(file)), problem.key, f"{problem.text} (as it was drawn)")
     key = "seed" if form["place"] in (None, "0") else keys[int(form["place"]) - 1]
-    return Problem(Place(str(file)), f"draw.{key}{form['below']}", problem.text)
+    return Problem(_place(file, ("draw", key)), f"draw.{key}{form['below']}", problem.text)

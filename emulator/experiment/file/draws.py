@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from decimal import Decimal
 from random import Random
-from typing import Any
+from typing import Any, Final
 
-_QUANTITY = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z/%]+)\s*")
+from emulator.files.quantities import RATE_UNITS
+
+_QUANTITY = re.compile(r"\s*(-?[0-9]+(?:\.[0-9]+)?)\s*([A-Za-z/%]+)\s*")
 _RANGE = {"from", "to"}
 _CHOICE = {"any"}
 _LIST = {"number", "of"}
+_SMALL: Final = 0.001
+"""A range of numbers that is smaller is not drawn in steps of a millionth."""
+_MOST: Final = 1000
+"""The most values of a list that is drawn."""
 
 
 def draw(ranges: Mapping[str, Any], random: Random) -> dict[str, Any]:
@@ -24,10 +31,19 @@ def draw(ranges: Mapping[str, Any], random: Random) -> dict[str, Any]:
     drawn = {}
     for key, given in ranges.items():
         try:
+            if key == "faults":
+                _check_faults(given)
             drawn[key] = _drawn({"any": given} if isinstance(given, list) else given, random)
         except ValueError as error:
             raise ValueError(f"{key}: {error}") from None
     return drawn
+
+
+def _check_faults(given: Any) -> None:
+    """Raises ValueError unless these are faults to be drawn, or lists of faults of which one is drawn."""
+    lists = isinstance(given, list) and all(isinstance(each, list) for each in given)
+    if not lists and not (isinstance(given, dict) and set(given) in (_LIST, _CHOICE)):
+        raise ValueError("write how many there are and what they are drawn from: {number: [0, 3], of: [...]}")
 
 
 def _drawn(given: Any, random: Random) -> Any:
@@ -51,6 +67,8 @@ def _several(number: Any, of: Any, random: Random) -> list[Any]:
     whole = isinstance(number, list) and len(number) == 2 and all(type(each) is int for each in number)
     if not whole or not 0 <= number[0] <= number[1] or not isinstance(of, list) or not of:
         raise ValueError("`number` is two whole numbers, such as [0, 3], and `of` lists what is drawn from")
+    if number[1] > _MOST:
+        raise ValueError(f"`number` is up to {number[1]:,}, but a list has at most {_MOST:,} drawn values")
     made = []
     for index in range(random.randint(*number)):
         value = _drawn(random.choice(of), random)
@@ -66,12 +84,22 @@ def _between(low: Any, high: Any, random: Random) -> Any:
             return random.randint(low, high)
     elif isinstance(low, (int, float)) and isinstance(high, (int, float)):
         if low <= high:
-            return round(random.uniform(low, high), 6)
+            drawn = random.uniform(low, high)
+            return drawn if high - low < _SMALL else round(drawn, 6)
     elif isinstance(low, str) and isinstance(high, str):
         least, most = _QUANTITY.fullmatch(low), _QUANTITY.fullmatch(high)
         if least and most and least[2] == most[2] and float(least[1]) <= float(most[1]):
-            return f"{random.uniform(float(least[1]), float(most[1])):.6g} {least[2]}"
+            return _quantity(random.uniform(float(least[1]), float(most[1])), least[2])
     raise ValueError(
         f"{low!r} to {high!r} is no range. Write two numbers, or two quantities in one unit such as "
         '"10 s" and "60 s", the lower first'
     )
+
+
+def _quantity(number: float, unit: str) -> str:
+    """Return the text of a quantity with six digits, or with the whole bits of a rate; quantities in
+    experiment files have no exponents."""
+    exact = Decimal(f"{number:.6g}")
+    if unit in RATE_UNITS:
+        exact = round(exact * RATE_UNITS[unit]) / RATE_UNITS[unit]
+    return f"{exact:f} {unit}"

@@ -7,6 +7,7 @@ import operator
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Annotated, Final
 
 from pydantic import AfterValidator
@@ -28,14 +29,16 @@ _COMPARISONS: Mapping[str, Callable[[float, float], bool]] = {
     "<": operator.lt,
     ">": operator.gt,
 }
-_UNITS: Mapping[str, tuple[str, float]] = {
-    "%": ("share", 0.01),
-    "us": ("ms", 0.001),
-    "ms": ("ms", 1.0),
-    "s": ("ms", 1000.0),
-    "min": ("ms", 60_000.0),
+_UNITS: Mapping[str, tuple[str, Decimal]] = {
+    "%": ("share", Decimal("0.01")),
+    "us": ("ms", Decimal("0.001")),
+    "ms": ("ms", Decimal(1)),
+    "s": ("ms", Decimal(1000)),
+    "min": ("ms", Decimal(60_000)),
 }
 """The units that a number may have: that of the measure, and how many of it one is."""
+_OF_SECONDS: Final = Decimal("0.001")
+"""How many s a ms is, for measures in s."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,16 +73,22 @@ class Expectation:
         return cls(text.strip(), form["measure"], form["comparison"], float(form["number"]), unit, part)
 
     def misfit(self, unit: str) -> str:
-        """Return what is wrong with the number's unit for a measure in `unit`, or ""."""
-        if not self.unit or _UNITS[self.unit][0] == unit:
+        """Return what is wrong with the number or its unit for a measure in `unit`, or ""."""
+        if unit == "share" and not self.unit and self.number > 1:
+            return f"{self.measure} is a share, of which 1 is all. Write {self.number:g} %"
+        if not self.unit or _UNITS[self.unit][0] == ("ms" if unit == "s" else unit):
             return ""
         of = f"is in {unit}" if unit else "has no unit"
         return f"{self.measure} {of}, not in {self.unit}"
 
-    def holds(self, measured: float) -> bool:
-        """Return whether a value of the measure, in the measure's unit, is as expected."""
-        scale = _UNITS[self.unit][1] if self.unit else 1.0
-        return _COMPARISONS[self.comparison](measured, self.number * scale)
+    def holds(self, measured: float, unit: str) -> bool:
+        """Return whether a value of the measure, in the measure's `unit`, is as expected."""
+        number = self.number
+        if self.unit:
+            # In binary, 57 times 0.01 is more than 0.57, which a measure of 57 in 100 is.
+            scale = _OF_SECONDS if unit == "s" else 1
+            number = float(Decimal(repr(number)) * _UNITS[self.unit][1] * scale)
+        return _COMPARISONS[self.comparison](measured, number)
 
 
 def _checked(text: str) -> str:

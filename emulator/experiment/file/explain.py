@@ -40,6 +40,7 @@ _BOUNDS = {
 
 _LARGEST_SHOWN = 1e15
 _PERCENTS = 100
+_KEYS_SHOWN = 8
 _SEEDS = 'For more seeds, write the first one as "seed: 1" and their number as "repeat: 2"'
 _MEANT = {"seeds": _SEEDS, "trials": _SEEDS, "repeats": _SEEDS, "runs": _SEEDS}
 """The advice for keys that other tools have and an experiment does not."""
@@ -91,9 +92,10 @@ def _text(error: ErrorDetails, model: type[BaseModel], values: Any, suggest: boo
         known = (
             str(context.get("expected_tags") or context["expected"]).replace("'", "").replace(" or ", ", ")
         )
-        word = str(context.get("tag", error["input"]))
+        tag = context.get("tag", error["input"])
+        word = tag if isinstance(tag, str) else _shown(tag)
         where = '"kind" ' if what == "union_tag_invalid" else ""
-        return f"{where}is {_shown(word)}. {suggestion(word, known.split(', '))}"
+        return f"{where}is {_shown(tag)}. {suggestion(word, known.split(', '))}"
     if what in _BOUNDS:
         name, words = _BOUNDS[what]
         written = _at(values, _key(error, values))
@@ -102,6 +104,9 @@ def _text(error: ErrorDetails, model: type[BaseModel], values: Any, suggest: boo
         if isinstance(written, str):  # the field is a duration
             return f"is {_shown(written)}, but {words} {format_duration(float(context[name]))}"
         return f"is {given}, but {words} {context[name]:,}{_as_share(error, model, values)}"
+    if what == "too_short":
+        least = context["min_length"]
+        return f"is {given}, but has to have at least {least} {'entry' if least == 1 else 'entries'}"
     if what == "value_error":
         return f"is {given}, but {error['msg'].removeprefix('Value error, ')}"
     number = error["input"]
@@ -115,7 +120,7 @@ def _text(error: ErrorDetails, model: type[BaseModel], values: Any, suggest: boo
         return f"is {given}, but has to be a whole number. {_SEEDS}"
     wanted = _WANTED.get(what.partition("_")[0])
     if wanted and what.rpartition("_")[2] in ("type", "parsing", "float", "attributes"):
-        return f"is {given}, but has to be {wanted}"
+        return f"is {given}, but has to be {wanted}{_as_begun(error, model, values)}"
     return f"is {given}: {error['msg']}"
 
 
@@ -128,6 +133,20 @@ def _as_share(error: ErrorDetails, model: type[BaseModel], values: Any) -> str:
     if not any(takes_percent(owner, str(key[-1])) for owner in models(types_at(model, key[:-1]))):
         return ""
     return f'. Write {number / 100:g}, or "{number:g} %"'
+
+
+def _as_begun(error: ErrorDetails, model: type[BaseModel], values: Any) -> str:
+    """Return how to write a list or a mapping where something else stands."""
+    what, given = error["type"].partition("_")[0], error["input"]
+    if what == "list":
+        of_mappings = bool(fields(types_at(model, (*_key(error, values), 0))))
+        single = isinstance(given, str | int | float) and not of_mappings
+        return f". Write [{_shown(given)}]" if single else '. Begin each entry with "- "'
+    keys = [key for key in fields(types_at(model, _key(error, values))) if key != "kind"]
+    if _WANTED[what] != _WANTED["dict"] or not keys:
+        return ""
+    more = ", ..." if len(keys) > _KEYS_SHOWN else ""
+    return f", such as {{{keys[0]}: ...}}. Its keys: {', '.join(keys[:_KEYS_SHOWN])}{more}"
 
 
 def _at(values: Any, key: Key) -> Any:
@@ -145,6 +164,8 @@ def _unknown(key: Key, model: type[BaseModel], values: Any) -> str:
     owners = [name for found in models(types_) if last in found.model_fields for name in kinds(found)]
     if owners:
         return f'is not a key of kind "{kind}". It belongs to kind {" or ".join(owners)}'
+    if above and last in model.model_fields and last not in fields(types_, kind):
+        return f'is not a known key here. It stands beside "{above[0]}", not below it'
     return f"is not a known key. {suggestion(str(last), fields(types_, kind))}"
 
 

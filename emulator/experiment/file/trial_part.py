@@ -60,7 +60,8 @@ class TrialPart:
         if self.fault:
             found = next((fault for fault in faults if fault.name == self.fault), None)
             if found is None:
-                known = suggestion(self.fault, [fault.name for fault in faults])
+                names = [fault.name for fault in faults]
+                known = suggestion(self.fault, names) if names else "The trial has no faults at all"
                 raise ValueError(f'there is no fault "{self.fault}". {known}'.rstrip())
             if self.side == "before":
                 begins, ends = 0.0, found.begins

@@ -70,8 +70,9 @@ def check_plans(
         try:
             plan = draw_plan(same[0][1])
             found.inputs[names[0]] = plan.inputs
+            faults = {"faults": len(same[0][1].faults)}
             found.sizes[names[0]] = {
-                name: table.num_rows for name, table in plan.all_tables() if table.num_rows
+                name: faults.get(name, table.num_rows) for name, table in plan.all_tables() if table.num_rows
             }
         except Undrawable as error:
             for refusal in refusals_in(error):

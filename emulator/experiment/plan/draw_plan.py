@@ -18,7 +18,13 @@ from emulator.contract.random_streams import generator
 from emulator.experiment.file.cross_checks import check_plan_inputs
 from emulator.experiment.file.spec import TrialSpec
 from emulator.experiment.plan.draw_workload import draw_workload
-from emulator.experiment.plan.fault_sessions import await_bootstrap, crash, ends_in_pause
+from emulator.experiment.plan.fault_sessions import (
+    await_bootstrap,
+    check_pauses,
+    crash,
+    ends_in_pause,
+    until_pauses,
+)
 from emulator.experiment.plan.in_regions import in_regions
 from emulator.experiment.plan.inputs_file import facts_of
 from emulator.experiment.plan.tables import FAULTS, IDENTIFIER, PEERS, PROCESSING, REGION, SESSIONS, Plan
@@ -65,14 +71,18 @@ def draw_plan(spec: TrialSpec) -> Plan:
         sessions, graceful = crash(sessions, graceful, spec.faults, hit)
         sessions, graceful = await_bootstrap(sessions, graceful, Outages(spec.faults))
         who = _participants(spec, sessions, region)
+    check_pauses(sessions, spec.faults, hit)
     graceful &= (sessions.end < spec.phases.end) & ~ends_in_pause(sessions, spec.faults, hit)
     numbers = np.arange(spec.peers)
     bandwidth, roles, regions = spec.network.bandwidth, who.role.tolist(), region.tolist()
     of_links = [] if bandwidth is None else bandwidth.classes
     link_classes = np.array(draw_classes(of_links, roles, regions, _random(spec, "links")), np.int32)
     of_workload: list[Facts] = []
+    answers = until_pauses(sessions, spec.faults, hit)
+    if answers is not sessions:
+        who = _participants(spec, answers, region)
     with drawn_from(f"workload.{spec.workload.kind.key}"):
-        asked = draw_workload(spec, location, sessions, who, of_workload.append)
+        asked = draw_workload(spec, location, answers, who, of_workload.append)
     peers = _table(PEERS, numbers, location, who.role, link_classes, np.isin(numbers, attackers))
     if len(region):
         peers = peers.append_column(REGION, pa.array(region, REGION.type))

@@ -23,9 +23,24 @@ def ends_in_pause(
     found = np.zeros(len(sessions.peer), bool)
     for fault, peers in zip(faults, hit, strict=True):
         if fault.pause is not None:
-            there = (sessions.start < fault.begins) & (sessions.end >= fault.begins)
-            found |= there & (sessions.end <= fault.ends) & np.isin(sessions.peer, peers)
+            found |= _ends_in(fault, peers, sessions)
     return found
+
+
+def _ends_in(pause: FaultSpec, peers: NDArray[np.int32], sessions: Sessions) -> NDArray[np.bool_]:
+    there = (sessions.start < pause.begins) & (sessions.end >= pause.begins)
+    return there & (sessions.end <= pause.ends) & np.isin(sessions.peer, peers)
+
+
+def until_pauses(
+    sessions: Sessions, faults: Sequence[FaultSpec], hit: Sequence[NDArray[np.int32]]
+) -> Sessions:
+    """Return the sessions in which a peer can be asked for something: one that ends in a pause is over when
+    the pause begins, because the peer never comes to what it is asked for then."""
+    for fault, peers in zip(faults, hit, strict=True):
+        if fault.pause is not None and (over := _ends_in(fault, peers, sessions)).any():
+            sessions = Sessions(sessions.peer, sessions.start, np.where(over, fault.begins, sessions.end))
+    return sessions
 
 
 def crash(
@@ -40,14 +55,16 @@ def crash(
     the peer comes back. Raises Undrawable for a crash that hits no peer which is up.
     """
     problems = []
-    for index, (fault, peers) in enumerate(zip(faults, hit, strict=True)):
+    # A crash is judged by the sessions that earlier ones leave, whatever place the file gives it.
+    for index in sorted(range(len(faults)), key=lambda index: faults[index].begins):
+        fault, peers = faults[index], hit[index]
         if fault.crash is None:
             continue
         at, back = fault.begins, fault.ends
         hits = np.isin(sessions.peer, peers)
         cut = hits & (sessions.start < at) & (sessions.end > at)
         if not cut.any():
-            problems.append((f"faults.{index}.crash", f"none of its {len(peers)} peers is up at {at:g} s"))
+            problems.append((f"faults.{index}.crash", _nobody(fault, peers)))
         before = ~hits | (sessions.start < at)
         after = hits & (sessions.end - np.maximum(sessions.start, back) >= SHORTEST)
         end = np.where(cut, at, sessions.end)
@@ -61,6 +78,21 @@ def crash(
     if problems:
         raise Undrawable(problems)
     return sessions, graceful
+
+
+def check_pauses(sessions: Sessions, faults: Sequence[FaultSpec], hit: Sequence[NDArray[np.int32]]) -> None:
+    """Raise Undrawable for a pause that hits no peer which is up. `sessions` are those that the plan has."""
+    problems = []
+    for index, (fault, peers) in enumerate(zip(faults, hit, strict=True)):
+        up = (sessions.start < fault.begins) & (sessions.end > fault.begins) & np.isin(sessions.peer, peers)
+        if fault.pause is not None and not up.any():
+            problems.append((f"faults.{index}.pause", _nobody(fault, peers)))
+    if problems:
+        raise Undrawable(problems)
+
+
+def _nobody(fault: FaultSpec, peers: NDArray[np.int32]) -> str:
+    return f"none of its {len(peers)} peers is up at {fault.begins:g} s. Move the fault, or name other peers"
 
 
 def await_bootstrap(

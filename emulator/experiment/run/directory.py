@@ -26,6 +26,7 @@ _LARGEST = 1 << 30
 """The most bytes of a file of a run directory."""
 _MEND = "Remove the trial's folder and resume the run, or get the file back"
 _STATES = ("planned", "running", "valid", "invalid", "failed")
+_TIMES = ("trial_time", "trial_end")
 
 
 def write_whole(path: Path, text: str) -> None:
@@ -107,6 +108,8 @@ class TrialDirectory:
         status = read_fields(self.status, _MEND)
         reasons, progress = status.get("reasons") or [], status.get("progress")
         sound = status.get("state", "planned") in _STATES and isinstance(progress, dict | None)
+        times = [(progress or {}).get(key, 0) for key in _TIMES] if sound else []
+        sound = sound and all(isinstance(time, int | float) for time in times)
         if not (sound and isinstance(reasons, list) and all(isinstance(why, str) for why in reasons)):
             raise DamagedFile(f"{self.status} is damaged: it does not say how the trial is. {_MEND}")
         return status

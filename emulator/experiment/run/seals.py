@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from emulator.experiment.run.directory import TrialDirectory
@@ -13,13 +14,13 @@ COLLECTOR = "collector-"
 
 
 def seal(directory: TrialDirectory) -> dict[str, str]:
-    """Return the digests of the files of telemetry and of the fidelity, by their names in the trial's
-    folder.
+    """Return the digests of the files of telemetry, of the fidelity and of the invariants, by their names in
+    the trial's folder.
 
     Raises OSError.
     """
     files = [path for path in directory.telemetry.glob("*.otlp") if not path.name.startswith(COLLECTOR)]
-    files += [directory.fidelity] if directory.fidelity.is_file() else []
+    files += [path for path in (directory.fidelity, directory.invariants) if path.is_file()]
     return digests_of(files, directory.path)
 
 
@@ -36,11 +37,12 @@ def changed_since(directory: TrialDirectory, status: Mapping[str, Any]) -> list[
     return [name for name in there if digest_of(directory.path / name) != told[name]]
 
 
-def is_changed(directory: TrialDirectory, status: Mapping[str, Any]) -> bool:
-    """Return whether the fidelity is gone or another than when the trial ended, if the status has its digest.
+def is_changed(file: Path, status: Mapping[str, Any]) -> bool:
+    """Return whether a file of a trial's folder is gone or another than when the trial ended, if the status
+    has its digest.
 
     Raises OSError.
     """
-    digests, file = status.get("digests"), directory.fidelity
+    digests = status.get("digests")
     told = digests.get(file.name) if isinstance(digests, dict) else None
     return told is not None and (not file.is_file() or digest_of(file) != told)

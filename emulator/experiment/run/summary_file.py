@@ -95,7 +95,7 @@ def _respect_status(run: RunDirectory, summary: dict[str, Any], trial: dict[str,
     state = status.get("state", "valid")
     if not status and directory.path.exists():
         state, why = "invalid", f"its {directory.status.name} is gone since the analysis"
-    elif state == "valid" and is_changed(directory, status):
+    elif state == "valid" and is_changed(directory.fidelity, status):
         state, why = "invalid", f"its {directory.fidelity.name} was changed since the trial ended"
     elif state != "valid":
         why = f"it is {state} since the analysis: " + ("; ".join(status["reasons"]) or "no reason is given")
