@@ -5,6 +5,7 @@ It is not in the package `emulator`, which looks for compiled modules as soon as
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import sys
@@ -24,7 +25,8 @@ def main() -> None:
         run()
     except SystemExit as ended:
         status = ended.code if isinstance(ended.code, int) else 1
-    except KeyboardInterrupt:
+    except KeyboardInterrupt:  # before a command had begun, which says it itself
+        _say("interrupted")
         status = _INTERRUPTED
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)  # what is left to do needs no care
@@ -32,4 +34,10 @@ def main() -> None:
 
 
 def _leave(number: int, frame: FrameType | None) -> None:
+    _say("interrupted; nothing was started")
     os._exit(_INTERRUPTED)
+
+
+def _say(text: str) -> None:
+    with contextlib.suppress(OSError):
+        os.write(2, f"{text}\n".encode())

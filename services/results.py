@@ -29,10 +29,10 @@ from emulator.network.listening import host_and_port
 from emulator.network.loopback import bracketed, loopback
 from emulator.tracing.spans import NOTHING, span
 from emulator.tracing.tracer import Span
+from emulator.trials.run_page import waiting_page
 from emulator.trials.run_progress import Reader
 from emulator.trust.credentials import NoCredentials, read_token
 from services.endings import in_words
-from services.results_page import waiting_page
 from services.self_telling import tell_of_self
 
 _MAX_ARCHIVES = 2

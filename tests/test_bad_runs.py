@@ -91,6 +91,13 @@ def test_a_run_that_can_only_be_read_is_refused_at_once(
     assert {path: path.stat().st_mtime_ns for path in run.path.rglob("*")} == before
 
 
+def test_a_status_whose_times_are_texts_is_damaged(run: RunDirectory) -> None:
+    trial = run.trials()[0]
+    status = trial.read_status()
+    trial.status.write_text(json.dumps(status | {"progress": {"trial_time": 1.0, "trial_end": "soon"}}))
+    assert f"{trial.status} is damaged" in refused("analyze", run.path)
+
+
 @pytest.mark.parametrize("damage", DAMAGE)
 def test_a_damaged_status_is_named_when_a_run_is_resumed(run: RunDirectory, damage: str) -> None:
     status = run.trials()[0].status

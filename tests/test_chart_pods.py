@@ -100,6 +100,8 @@ def test_pods_with_more_peers_ask_for_more() -> None:
     assert _requests(render(values, experiment(hosts=20, peers=200))) == (15, 55)
     assert _requests(render(values, experiment(hosts=20, peers=201))) == (16, 56)
     assert _requests(render(values, experiment(hosts=20, peers=20))) == (11, 51)
+    traced = values | {"telemetry": {"programs": {"enabled": True}}}
+    assert _requests(render(traced, experiment(hosts=20, peers=20))) == (11, 58)
 
 
 def test_the_largest_variant_counts_where_the_number_of_peers_is_varied() -> None:

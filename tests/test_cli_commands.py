@@ -19,7 +19,9 @@ from typer.testing import CliRunner
 from analysis.engine.jvm import JavaError
 from analysis.engine.stages import Standing
 from emulator.contract.registry import SYSTEMS
+from emulator.experiment.run.analyzed import ANALYZED, analyzed, is_analyzed
 from emulator.experiment.run.directory import RunDirectory
+from emulator.experiment.run.summary_file import write_summary
 from emulator.trials import sweep
 from emulator.trials.child import start_program
 from trellis.command.cli import app
@@ -54,9 +56,11 @@ def trellis(tmp_path, monkeypatch):
         tell(Standing("counting", 0.5, None))
         statuses = [trial.read_status() for trial in run.trials()]
         reasons = [f"{s['trial']}: {why}" for s in statuses for why in s["reasons"]]
-        summary = {"valid": all(s["state"] == "valid" for s in statuses), "reasons": reasons}
-        run.summary.write_text(json.dumps(summary))
-        return summary
+        table = run.tables / "hops" / "trial=vitis-1" / "part-00000.parquet"
+        table.parent.mkdir(parents=True, exist_ok=True)
+        table.touch()
+        valid = all(s["state"] == "valid" for s in statuses)
+        return write_summary(run, {"valid": valid, "reasons": reasons, ANALYZED: analyzed(run)})
 
     def write_report(run, events, traces_at):
         run.report.parent.mkdir(exist_ok=True)
@@ -67,7 +71,7 @@ def trellis(tmp_path, monkeypatch):
         (out or Path("compare.html")).write_text("page")
         return "compared"
 
-    def comparison_tables(comparison):
+    def comparison_tables(comparison, everything=False):
         return [f"these are {comparison}"]
 
     for name, function in (
@@ -137,6 +141,20 @@ def test_a_plan_is_drawn_and_then_run(trellis, file):
     assert (run.trial("vitis-1").plan / "publications.parquet").exists()
     assert trellis("run", run.path).exit_code == 0
     assert trellis("plan", run.path).exit_code == 0
+    made = run.summary.read_bytes()
+    again = trellis("run", run.path)
+    assert again.exit_code == 0 and "the analysis is kept" in again.stderr and "valid" in again.stdout
+    assert run.summary.read_bytes() == made and is_analyzed(run)
+    trial = run.trials()[0]
+    for path in (trial.status, run.experiment, next(trial.plan.iterdir())):
+        kept, stands = path.read_bytes(), path.stat()
+        path.write_bytes(kept + b"\n")
+        assert not is_analyzed(run), f"{path} was changed"
+        path.write_bytes(kept)
+        os.utime(path, ns=(stands.st_atime_ns, stands.st_mtime_ns))
+        assert is_analyzed(run)
+    next(run.tables.glob("*/*/*.parquet")).unlink()
+    assert not is_analyzed(run), "a table is gone"
 
 
 def test_bad_input_is_told_with_lines_and_nothing_is_started(trellis, file):
@@ -156,9 +174,12 @@ def test_validate_says_what_would_run(trellis, file):
     valid, sizes, *expected = result.stdout.splitlines()
     assert valid == "valid: 6 trials (3 variants, 2 seeds)"
     assert sizes.startswith("a trial: 10 to 30 peers, ") and sizes.endswith(" s of trial time")
-    assert expected
+    assert expected[0].startswith("RTTs between two peers: ") and " ms in the median" in expected[0]
     one = trellis("validate", file, "--set", "vary={}", "--set", "repeat=1")
     assert one.stdout.startswith("valid: 1 trial (1 variant, 1 seed)\n")
+    given = "faults=[{name: stopped, at: 30 s, for: 5 s, pause: {share: 0.5}}]"
+    with_fault = trellis("validate", file, "--set", given, "--set", "vary={}")
+    assert "10 peers, 10 sessions, 1 fault, " in with_fault.stdout, with_fault.output
 
 
 @pytest.mark.parametrize(
@@ -220,7 +241,7 @@ def test_a_report_that_lacks_its_tables_says_what_to_do(trellis, file, monkeypat
 def test_two_runs_are_compared(trellis, file):
     trellis("run", file)
     result = trellis("compare", the_run(), the_run(), "--out", "page.html")
-    assert result.exit_code == 0
+    assert result.exit_code == 0, result.output
     assert "these are compared" in result.output
     assert Path("page.html").exists()
 

@@ -18,6 +18,34 @@ from importlib.metadata import distributions
 assert [entry.load() for entry in package.entry_points]
 """
 """Imports all that the package in the working directory brings."""
+FEW = """
+from emulator.compiler import finder
+kept = {
+    *(f"emulator.contract.{name}" for name in ("draws", "gauges", "identifiers", "interests")),
+    *(f"emulator.contract.{name}" for name in ("message_pool", "outcomes", "protocol")),
+    *(f"emulator.messages.{name}" for name in ("catalogue", "coding", "message")),
+    "trellis.v1.overlay",
+}
+rooms = ("emulator.compact.", "emulator.protocols.")
+every = finder.compiled_modules
+finder.compiled_modules = lambda *which: [
+    module for module in every(*which) if module in kept or module.startswith(rooms)
+]
+"""
+"""Has Trellis compile, and take for compiled, the modules that a class of push gossip inherits from or calls,
+and whole rooms if they are asked for."""
+QUICK = """
+import mypyc.build
+from emulator.compiler import build
+finder.ROOMS = ()
+build._KERNEL_ARGUMENTS[0] = "-O0"
+whole = mypyc.build.mypycify
+mypyc.build.mypycify = lambda what, **how: whole(
+    [word.replace("imports=silent", "imports=skip") for word in what], **(how | {"opt_level": "0"})
+)
+"""
+"""Has Trellis compile no protocols, read no source that it does not compile, and not optimise: that is what
+takes the time."""
 
 
 def install(name: str, temporary: pytest.TempPathFactory) -> Path:
@@ -91,24 +119,13 @@ assert run.tables["deliveries"].delivered.mean() > 0.9, run.reasons
 def test_it_is_compiled_with_trellis_and_does_the_same(site: Path, tmp_path: Path) -> None:
     """What was compiled is used until its source changes, and telemetry is the same byte for byte."""
     library = {"TRELLIS_COMPILED": str(tmp_path / "library"), "TRELLIS_INTERPRETED": ""}
-    # The protocols of Trellis take most of the time to compile, and this package uses none of them; the C
-    # compiler takes a third of its time where it does not optimise.
-    quick = (
-        "from emulator.compiler import finder; import mypyc.build; finder.ROOMS = ()\n"
-        "whole = mypyc.build.mypycify\n"
-        "mypyc.build.mypycify = lambda *what, **how: whole(*what, **(how | {'opt_level': '0'}))"
-    )
-    done = run(
-        site,
-        "-c",
-        f"{quick}\nfrom trellis.command.cli import main; main()",
-        "compile",
-        "push_gossip",
-        **library,
-    )
+    command = f"{FEW}{QUICK}\nfrom trellis.command.cli import main; main()"
+    done = run(site, "-c", command, "compile", "push_gossip", **library)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "push_gossip: 2 modules are compiled" in done.stdout
-    program = """
+    program = (
+        f"{FEW}finder.WHY_INTERPRETED = finder.install()"
+        + """
 import hashlib, json, sys
 from pathlib import Path
 from emulator.compiler.finder import why_package_interpreted
@@ -128,6 +145,7 @@ digests = [hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(tria
 module = sys.modules[SYSTEMS["push-gossip"].create.__module__]
 print(json.dumps([why_package_interpreted("push_gossip"), Path(module.__file__).suffix, digests]))
 """
+    )
 
     def outcome(**variables: str) -> list[object]:
         done = run(site, "-c", program, str(tmp_path / str(len(list(tmp_path.iterdir())))), **variables)

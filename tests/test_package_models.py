@@ -15,8 +15,9 @@ import pytest
 from numpy.typing import NDArray
 from test_packages import EXPERIMENT, ROOT, install, trellis
 
-from emulator.network.build_network import checked_matrix
+from emulator.network.build_network import build_network, checked_matrix
 from emulator.network.model import LatencyModel
+from emulator.network.spec import NetworkSpec
 
 __all__ = ["install", "trellis"]
 
@@ -209,6 +210,16 @@ class Crooked(LatencyModel):
 
     def matrix(self, seed: int) -> NDArray[np.float32]:
         return np.array(self.made, np.float32)
+
+
+class Exact(Crooked):
+    def matrix(self, seed: int) -> NDArray[np.float64]:
+        return np.array(self.made)
+
+
+def test_a_matrix_of_64_bits_gives_its_delays_as_they_are():
+    spec = NetworkSpec().model_copy(update={"latency": Exact(made=[[0, 0.1], [0.1, 0]])})
+    assert build_network(spec, [0, 1], seed=1).one_way(0, 1) == 0.05
 
 
 @pytest.mark.parametrize("made", [[[0, 1]], [[0, -1], [1, 0]], [[0, float("nan")], [1, 0]]])

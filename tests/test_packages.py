@@ -376,6 +376,7 @@ def test_a_system_that_serves_no_known_kind_of_workload_is_refused(install, trel
 
 
 def test_experiments_of_a_package_are_listed_and_found_by_name(install, trellis, tmp_path):
+    assert "no installed package brings experiments along" in trellis("experiments").stdout
     install("acme", "[trellis.experiments]\nacme = acme_experiments\n")
     folder = tmp_path / "acme_experiments"
     folder.mkdir()

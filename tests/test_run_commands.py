@@ -121,7 +121,7 @@ def test_status_watches_a_run_until_nothing_runs(
     run = made("a", "valid", "running")
     held = ExitStack()
     held.enter_context(alone(run))
-    monkeypatch.setattr(watching.time, "sleep", lambda seconds: held.close())
+    monkeypatch.setattr(watching, "sleep", lambda seconds: held.close())
     lines = trellis("status", run.path, "--watch").stdout.splitlines()
     assert lines[0] == "run runs/a: running"
     assert lines[-2:] == ["run runs/a: interrupted", "nothing runs; go on with: trellis run runs/a"]
@@ -131,7 +131,7 @@ def test_status_watches_a_run_until_nothing_runs(
 def test_on_a_terminal_the_last_view_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     console = Console(file=io.StringIO(), force_terminal=True, width=40, height=5, highlight=False)
     monkeypatch.setattr(watching, "out", console)
-    monkeypatch.setattr(watching.time, "sleep", lambda seconds: None)
+    monkeypatch.setattr(watching, "sleep", lambda seconds: None)
     many = [f"line {number}" for number in range(9)]
     views = iter([watching.View(["first"], ended=False), watching.View(many, ended=True)])
     watching.watch(lambda: next(views))

@@ -286,4 +286,5 @@ from services.command import main
 main()
 """
     ended = subprocess.run([sys.executable, "-c", hook, "systems"], capture_output=True, text=True)
-    assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "")
+    told = (130, "", "interrupted; nothing was started\n")
+    assert (ended.returncode, ended.stdout, ended.stderr) == told

@@ -5,12 +5,14 @@ import errno
 import pytest
 
 from emulator.experiment.file.load import load
+from emulator.experiment.file.spec import TrialSpec
 from emulator.experiment.file.variants import trials
 from emulator.experiment.plan.tables import Plan
 from emulator.experiment.run.directory import TrialDirectory
 from emulator.experiment.run.fidelity import Check, Fidelity
 from emulator.experiment.run.versions import machine, versions
 from emulator.runtime.progress import Progress
+from emulator.telemetry.backend_traces import OWN_IDS
 from emulator.trials import trial as trial_module
 from emulator.trials.trial import Job, describe, plan_trial, run_trial
 
@@ -51,6 +53,17 @@ def test_a_trial_is_planned_run_and_judged(monkeypatch, spec, directory):
     assert status["progress"]["messages"] == 3
     assert status["started"] <= status["ended"]
     assert [p.phase for p in seen] == ["plan", "drain"]
+
+
+@pytest.mark.parametrize("real_time", [False, True])
+def test_the_status_says_whether_trace_ids_are_the_trials_own(monkeypatch, spec, directory, real_time):
+    if real_time:
+        spec = TrialSpec.model_validate(
+            spec.model_dump() | {"runtime": {"kind": "processes", "hosts": 2, "time_scale": 1}}
+        )
+    runtime(monkeypatch, lambda *_: Fidelity("processes", "delay line"))
+    run_trial(spec, directory, lambda _: None)
+    assert directory.read_status()[OWN_IDS] is real_time
 
 
 def test_a_plan_that_is_there_is_not_drawn_again(monkeypatch, spec, directory):

@@ -102,10 +102,13 @@ def _find_campaign(
         if options:
             raise UserError(f"--set changes an experiment file, and {target} is a campaign. Start a new one")
         directory, spec = open_run(target)
+        if not spec.vary:
+            path = shlex.quote(str(target))
+            raise UserError(f"{path} is no campaign, because nothing of it was drawn. Use trellis run {path}")
         need_writable(directory)
         return directory, spec
     spec = load(target, options)
-    if spec.runtime.kind != "virtual":
+    if spec.runtime.kind != "virtual" or spec.draw.keys() & {"runtime", "runtime.kind"}:
         raise UserError("campaigns run on the virtual clock. Leave runtime.kind out")
     drawn = campaign_of(spec, target, trials)
     if not drawn.expect and drawn.invariants is None:

@@ -59,7 +59,14 @@ from trellis.command.prospect import prospect, say_prospect
 from trellis.command.releases import commands as release_commands
 from trellis.command.run_commands import commands as run_commands
 from trellis.command.schema_command import commands as schema_commands
-from trellis.command.steps import analyze_run, given_command, need_writable, new_screen, report_run
+from trellis.command.steps import (
+    analyze_run,
+    given_command,
+    kept_analysis,
+    need_writable,
+    new_screen,
+    report_run,
+)
 from trellis.command.trace_commands import check_trace_page
 from trellis.command.trace_commands import commands as trace_commands
 
@@ -200,7 +207,8 @@ def run(
             if all(outcome.state == "failed" for outcome in outcomes):
                 say_verdict(False, reasons, directory)
             else:
-                analyze_run(directory, screen, early)
+                if not all(outcome.kept for outcome in outcomes) or not kept_analysis(directory, screen):
+                    analyze_run(directory, screen, early)
                 with readable(directory):
                     report_run(directory, screen, junit)
                     said = say_summary(directory)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,6 +13,7 @@ from trellis.command.exits import UserError, endings, readable
 from trellis.command.outcome import need_summary, out
 
 if TYPE_CHECKING:
+    from analysis.charts.results import Results
     from analysis.report.between import Pairing
     from analysis.report.compare import Comparison
 
@@ -30,10 +31,22 @@ def compare(
         str | None,
         typer.Option("--base", metavar="VALUE", help="The value of KEY that others are compared with."),
     ] = None,
+    measures: Annotated[
+        list[str] | None,
+        typer.Option("--measure", metavar="NAME", help="Only this measure, such as delay_ms. Repeatable."),
+    ] = None,
+    everything: Annotated[
+        bool,
+        typer.Option("--all", help="List measures that are equal or leave open whether they differ, too."),
+    ] = False,
     page: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="The page to write.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Show the measures of runs beside those of the first one, or of the variants of one run."""
+    """Show the measures of runs beside those of the first one, or of the variants of one run.
+
+    Equal measures are counted and not listed. Where there are more than four settings, so are those of which
+    it cannot be said whether they differ. --all and --measure list them; --json always has them.
+    """
     with endings():
         from analysis.charts.results import Results, ResultsError
         from analysis.report.between import pairings
@@ -49,15 +62,23 @@ def compare(
         first, *others = opened
         try:
             with readable(*opened):
+                if measures:
+                    _check_measures(measures, [Results.read(run) for run in opened])
                 pairs = [] if between is None else pairings(Results.read(first), between, base)
                 comparisons = [compare_runs(first, other, page) for other in others]
+                if measures:
+                    pairs = [_chosen(pair, measures) for pair in pairs]
+                    comparisons = [
+                        replace(each, rows=[row for row in each.rows if row.measure in measures])
+                        for each in comparisons
+                    ]
                 if as_json:
                     fields = [_pairing(pair) for pair in pairs] or [_comparison(each) for each in comparisons]
                     say_json(fields)
                     return
-                parts = pairing_tables(pairs)
+                parts = pairing_tables(pairs, everything or bool(measures))
                 for comparison in comparisons:
-                    parts += comparison_tables(comparison)
+                    parts += comparison_tables(comparison, everything or bool(measures))
                 for part in parts:
                     out.print(part)
         except ResultsError as error:
@@ -77,6 +98,20 @@ def _check_sides(runs: list[Path], between: str | None, base: str | None, page: 
         raise UserError("--base is a value of the key that --between names. Give --between, too")
     if page is not None and len(runs) != 2:
         raise UserError("--out writes the page of two runs. Name two run directories")
+
+
+def _check_measures(measures: list[str], runs: list[Results]) -> None:
+    """Refuse a measure that none of the runs has."""
+    from emulator.experiment.file.keys import suggestion
+
+    known = {name for results in runs for name in results.measures}
+    for name in measures:
+        if name not in known:
+            raise UserError(f'no measure is called "{name}". {suggestion(name, known)}')
+
+
+def _chosen(pair: Pairing, measures: list[str]) -> Pairing:
+    return replace(pair, differences=[each for each in pair.differences if each.measure in measures])
 
 
 def _pairing(pair: Pairing) -> dict[str, Any]:

@@ -81,13 +81,17 @@ def experiments() -> None:
         from emulator.experiment.file.package_experiments import ready_experiments
 
         broken: list[str] = []
+        found = False
         for name, package, file in ready_experiments(broken):
             try:
                 title = read_document(file).values.get("title", "")
             except ExperimentError as error:
                 broken.append(f"{name} of the package {package}: {error}")
                 continue
+            found = True
             out.print(f"{name}  {title}  ({package})", markup=False, soft_wrap=True)
+        if not (found or broken):
+            out.print("no installed package brings experiments along", markup=False)
         if broken:
             raise UserError("\n".join(broken))
 

@@ -16,11 +16,12 @@ def prospect(trials: Sequence[Trial], checked: Checked) -> dict[str, Any]:
     """Return for JSON what the trials would do.
 
     `sizes` has the least and the most rows of each table of a plan, of the plans that were drawn; `trial_s`
-    the shortest and the longest trial time. `expected` has processor time and memory on a quiet machine: the
-    trials whose costs are known, the sum of their processor time, the most memory of one trial, and the
-    systems of the others.
+    the shortest and the longest trial time; `rtt_ms` is as of `expected_rtts`. `expected` has processor time
+    and memory on a quiet machine: the trials whose costs are known, the sum of their processor time, the most
+    memory of one trial, and the systems of the others.
     """
     from trellis.expected_cost import expected_cost
+    from trellis.expected_rtts import expected_rtts
 
     names = dict.fromkeys(name for sizes in checked.sizes.values() for name in sizes)
     rows = {name: [sizes.get(name, 0) for sizes in checked.sizes.values()] for name in names}
@@ -30,6 +31,7 @@ def prospect(trials: Sequence[Trial], checked: Checked) -> dict[str, Any]:
     return {
         "sizes": {name: [min(of), max(of)] for name, of in rows.items()},
         "trial_s": [min(lasts), max(lasts)],
+        "rtt_ms": expected_rtts(trials),
         "expected": {
             "trials": len(known),
             "processor_s": round(sum(cost.processor_s for cost in known), 1) if known else None,
@@ -44,10 +46,18 @@ def prospect(trials: Sequence[Trial], checked: Checked) -> dict[str, Any]:
 def say_prospect(trials: Sequence[Trial], checked: Checked) -> None:
     """Print what the trials would do."""
     told = prospect(trials, checked)
-    sizes = ", ".join(f"{_range(*of)} {name}" for name, of in told["sizes"].items())
+    sizes = ", ".join(
+        f"{_range(*of)} {name if max(of) != 1 else name.removesuffix('s')}"
+        for name, of in told["sizes"].items()
+    )
     out.print(f"a trial: {sizes}; {_range(*told['trial_s'])} s of trial time", markup=False, soft_wrap=True)
     expected = told["expected"]
     lines = []
+    if rtts := told["rtt_ms"]:
+        low, middle, high = (_range(*(float(f"{value:.3g}") for value in of)) for of in rtts.values())
+        lines.append(
+            f"RTTs between two peers: {middle} ms in the median, for nine in ten from {low} to {high} ms"
+        )
     if expected["trials"]:
         memory = expected["memory_bytes"] / 2**30
         lines.append(

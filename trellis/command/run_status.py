@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
@@ -88,14 +89,38 @@ def _view(path: Path, found: LocalRun) -> View:
 
 
 def open_report(path: Path, browser: bool) -> None:
-    """Print where the report of a run is, and show it in a browser. Raises UserError if there is no report,
-    and NoRun."""
-    from emulator.experiment.run.runs import open_run
+    """Print where the report of a run is, and show it in a browser.
 
-    report = open_run(path)[0].report
+    While the run goes on, a page shows how far it is, until Ctrl-C. Raises UserError if nothing runs and
+    there is no report, and NoRun.
+    """
+    from emulator.experiment.run.runs import open_run
+    from emulator.trials.sweep import is_busy
+
+    directory = open_run(path)[0]
+    report = directory.report
+    if is_busy(directory):
+        _serve_page(directory, browser)
+        return
     if not report.is_file():
         name = shlex.quote(str(path))
         raise UserError(f"{path} has no report yet. See what it lacks: trellis status {name}")
     out.print(str(report), markup=False, soft_wrap=True)
-    if browser and typer.launch(report.resolve().as_uri()) != 0:
-        err.print("no browser could be opened. Open the file that is named above", markup=False)
+    if browser:
+        _show(report.resolve().as_uri())
+
+
+def _serve_page(directory: RunDirectory, browser: bool) -> None:
+    from trellis.command.live_page import LivePage
+
+    with LivePage(directory) as page, contextlib.suppress(KeyboardInterrupt):
+        told = f"{directory.path} is at {page.address} until Ctrl-C, and its report when it is there"
+        out.print(told, markup=False, soft_wrap=True)
+        if browser:
+            _show(page.address)
+        page.serve_forever()
+
+
+def _show(address: str) -> None:
+    if typer.launch(address) != 0:
+        err.print("no browser could be opened. Open what is named above", markup=False)

@@ -67,6 +67,17 @@ def told_to_operators(directory: RunDirectory, step: str) -> Iterator[None]:
         spans.end()
 
 
+def kept_analysis(directory: RunDirectory, screen: Screen) -> bool:
+    """Return whether the run has an analysis of what it has by now, and say so."""
+    from emulator.experiment.run.analyzed import is_analyzed
+
+    if not is_analyzed(directory):
+        return False
+    again = f"trellis analyze {shlex.quote(str(directory.path))}"
+    screen.say(f"the analysis is kept; to make it again: {again}")
+    return True
+
+
 def analyze_run(directory: RunDirectory, screen: Screen, early: EarlySpark | None = None) -> None:
     """Make the tables and the summary of a run. Raises UserError if Spark fails."""
 

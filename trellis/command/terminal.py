@@ -132,10 +132,10 @@ class Step(ABC):
 
 
 class PlainStep(Step):
-    """Prints lines, at most one each ten seconds for a trial, or for a stage."""
+    """Prints lines, at most one each ten seconds for a trial, or for a stage, and none twice in a row."""
 
     def __enter__(self) -> None:
-        self._said: dict[str, float] = {}
+        self._said: dict[str, tuple[float, str]] = {}
         self._screen.say(self._title)
 
     def __exit__(self, *_: object) -> None:
@@ -152,8 +152,9 @@ class PlainStep(Step):
 
     def _say_at_times(self, about: str, text: str) -> None:
         now = time.monotonic()
-        if now - self._said.get(about, -LINE_INTERVAL) >= LINE_INTERVAL:
-            self._said[about] = now
+        last, said = self._said.get(about, (-LINE_INTERVAL, ""))
+        if now - last >= LINE_INTERVAL and text != said:
+            self._said[about] = now, text
             self._screen.say(text)
 
     def _finished(self, update: Update) -> None:

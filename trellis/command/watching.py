@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from time import monotonic, sleep
 from typing import Annotated
 
 import typer
@@ -64,9 +64,9 @@ def _fitting(lines: list[str]) -> Text:
 
 def _follow(look: Callable[[], View], tell: Callable[[View], None]) -> View:
     while True:
-        began = time.monotonic()
+        began = monotonic()
         view = look()
         tell(view)
         if view.ended:
             return view
-        time.sleep(max(_PERIOD, _REST * (time.monotonic() - began)))
+        sleep(max(_PERIOD, _REST * (monotonic() - began)))
