@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from emulator.experiment.file.json_schema import experiment_schema
+from emulator.files.input_facts import counted
 
 Part = Mapping[str, Any]
 
@@ -47,11 +48,13 @@ _BOUNDS: Final = {
     "exclusiveMinimum": "more than {}",
     "maximum": "at most {}",
     "exclusiveMaximum": "less than {}",
-    "minItems": "at least {} entries",
-    "maxItems": "at most {} entries",
-    "minLength": "at least {} letters",
-    "maxLength": "at most {} letters",
+    "minItems": "at least {}",
+    "maxItems": "at most {}",
+    "minLength": "at least {}",
+    "maxLength": "at most {}",
 }
+_COUNTED: Final = {"Items": ("entry", "entries"), "Length": ("letter", "letters")}
+"""The nouns of what a bound of this kind counts."""
 
 
 def experiment_page() -> str:
@@ -161,10 +164,15 @@ def _references(part: Any) -> Iterator[str]:
 
 
 def _limits(part: Part) -> list[str]:
-    found = [text.format(_number(part[key])) for key, text in _BOUNDS.items() if key in part]
+    found = [_bound(key, part[key]) for key in _BOUNDS if key in part]
     for each in part.get("anyOf", ()):
         found += _limits(each)
     return list(dict.fromkeys(found))
+
+
+def _bound(key: str, value: Any) -> str:
+    noun = _COUNTED.get(key[3:])
+    return _BOUNDS[key].format(counted(value, *noun) if noun else _number(value))
 
 
 def _example(part: Part) -> Any:
