@@ -18,6 +18,7 @@ from analysis.contract.trials import TrialRecord
 from analysis.engine.spark_session import spark_session
 from analysis.engine.stages import MEASURING, READING, STARTING, SUMMARY, Stages, Tell
 from analysis.expectations import parts_of, windows_of
+from analysis.measures.catalogue import own_measures
 from analysis.measures.measure_run import Measured, measure_all
 from analysis.measures.parts import measure_part
 from analysis.measures.series import add_series
@@ -62,11 +63,17 @@ def _measure(
     spark: SparkSession,
     found: list[Found],
 ) -> Measured:
-    """Return the measures of which the experiment expects something, of trials and their parts."""
+    """Return the measures of which the experiment expects something, of trials and their parts.
+
+    Those that come along without a value are left out: their tables may have been made without what they need.
+    """
     expected = [Expectation.parse(text) for text in experiment.expect]
+    asked = {each.measure for each in expected}
+    # Measures of packages may read any column.
+    served = asked if asked <= own_measures().keys() else None
     of_trials = {each.measure for each in expected if each.part is None}
     with TemporaryDirectory(prefix="trellis-tables-") as folder:
-        tables = tables_on_demand(spark, Path(folder), list(records), stages, found)
+        tables = tables_on_demand(spark, Path(folder), list(records), stages, found, served)
         add_series(tables)
         stages.begin(MEASURING)
         measured = measure_all(tables, of_trials)
@@ -74,5 +81,8 @@ def _measure(
             of_part = {each.measure for each in expected if each.part == part}
             windows = windows_of(part, records)
             measured.of_parts[part.text] = measure_part(tables, windows, tables.troubles, of_part)
+    for values in (measured.values, *measured.of_parts.values()):
+        for trial, of_trial in values.items():
+            values[trial] = {name: v for name, v in of_trial.items() if v is not None or name in asked}
     measured.troubles[:0] = tables.troubles
     return measured

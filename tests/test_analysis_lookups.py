@@ -141,6 +141,14 @@ def test_direct_delay_is_the_networks_and_nothing_at_the_origin() -> None:
     assert (first["right"], third["right"], third["direct_ms"]) == (True, False, None)
 
 
+def test_lookups_are_judged_the_same_without_a_network_but_for_the_direct_delay() -> None:
+    asked = found((50.0, 0, 1, 50.25), (51.0, 1, 0, 51.0), keys=[encode(hash_of_peer(1))] * 2)
+    peers = told(*(up(peer, 1.0, 90.0) for peer in (0, 1)), *(took(p, 1.0, hash_of_peer(p)) for p in (0, 1)))
+    with_network, without = judge(asked, peers, network()), judge(asked, peers, None)
+    assert without["direct_ms"].null_count == 2 and with_network["direct_ms"].null_count == 0
+    assert without.drop_columns("direct_ms") == with_network.drop_columns("direct_ms")
+
+
 def test_the_last_five_seconds_of_a_trial_begin_after_their_first_instant() -> None:
     asked = found((95.0, 0, 1, 95.1), (95.001, 1, 1, 95.1), keys=[encode(hash_of_peer(1))] * 2)
     peers = told(*(up(peer, 1.0, 100.0) for peer in (0, 1)), *(took(p, 1.0, hash_of_peer(p)) for p in (0, 1)))

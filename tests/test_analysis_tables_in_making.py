@@ -103,3 +103,12 @@ def test_a_table_on_demand_that_fails_fails_for_all_who_ask_and_one_of_itself_is
             making[name]
     with pytest.raises(NoTable, match='no table "hops"'):
         earlier["hops"]
+
+
+def test_tables_serve_all_measures_unless_some_alone_are_asked_for() -> None:
+    there: Any = {"trials": "two trials"}
+    whole = TablesOnDemand(Files(), there)
+    some = TablesOnDemand(Files(), there, [object()], asked={"hit_ratio"})  # type: ignore[list-item]
+    assert whole.serve("delay_penalty") and whole.of([object()]).serve("delay_penalty")  # type: ignore[list-item]
+    for tables in (some, some.of([])):
+        assert tables.serve("delay_penalty", "hit_ratio") and not tables.serve("delay_penalty")

@@ -87,3 +87,27 @@ def test_invariants_alone_are_judged_without_spark(tmp_path: Path, monkeypatch: 
         found["expectations"]
     )
     assert {each["trials"] for each in found["expectations"]} == {2}
+
+
+LOOKUPS = """\
+name: judged-lookups
+system: chord
+peers: 20
+workload: {lookups: {rate: 2}}
+expect: [lookup_success >= 2]
+phases: {join: 5 s, settle: 10 s, measure: 20 s, drain: 5 s}
+"""
+
+
+@pytest.mark.parametrize("penalty", [False, True])
+def test_the_delays_straight_to_the_end_are_there_where_a_measure_needs_them(
+    tmp_path: Path, spark: SparkSession, penalty: bool
+) -> None:
+    more = ", delay_penalty >= 1" if penalty else ""
+    run = a_run(tmp_path, LOOKUPS.replace(">= 2", f">= 2{more}"))
+    (judged,), (analysed,) = (make(run, ignore, spark)["trials"] for make in (judge, analyze))
+    assert analysed["measures"]["delay_penalty"] > 1
+    left_out = () if penalty else ("delay_penalty", "delay_penalty_mean")
+    assert judged["measures"].keys().isdisjoint(left_out)
+    assert judged["measures"].items() <= analysed["measures"].items()
+    assert judged["measures"]["lookup_success"] == 1.0

@@ -38,6 +38,10 @@ class RunTables(Mapping[str, DataFrame]):
     def plan(self, name: str) -> DataFrame:
         """Return a table of the plans of these trials, with a column `trial`."""
 
+    def serve(self, *measures: str) -> bool:
+        """Return whether any of these measures may be asked for; columns that serve others may be null."""
+        return True
+
 
 Make = Callable[[RunTables], DataFrame]
 

@@ -12,7 +12,7 @@ some kinds of workload have, and packages add others (`docs/measures.md`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from pathlib import Path
 from typing import Any
 
@@ -93,15 +93,17 @@ def tables_on_demand(
     records: list[TrialRecord],
     stages: Stages | None = None,
     found: list[Found] | None = None,
+    asked: Set[str] | None = None,
 ) -> TablesOnDemand:
     """Return the same tables, each of which is made when it is first asked for.
 
-    They are in files of the empty `folder`, which the caller removes at the end.
+    They are in files of the empty `folder`, which the caller removes at the end. With `asked`, columns that
+    serve none of these measures may be null.
     """
     files = PassingFiles(folder)
     tables = _read(spark, files, records, stages, found)
     known, refused = kinds(record.serves for record in records)
-    making = TablesOnDemand(files, tables, records, refused)
+    making = TablesOnDemand(files, tables, records, refused, asked)
     _write(spark, records, making, known)
     return making
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
 from concurrent.futures import Future, ThreadPoolExecutor
 from threading import RLock
 
@@ -169,7 +169,24 @@ class TablesInMaking(RunTables):
 
 
 class TablesOnDemand(TablesInMaking):
-    """Tables each of which is made when it is first asked for, by who asks, so that few of them are made."""
+    """Tables each of which is made when it is first asked for, by who asks, so that few of them are made.
+
+    With `asked`, they serve these measures alone.
+    """
+
+    def __init__(
+        self,
+        files: TableFiles,
+        there: Mapping[str, DataFrame],
+        records: Sequence[TrialRecord] = (),
+        troubles: list[Trouble] | None = None,
+        asked: Set[str] | None = None,
+    ) -> None:
+        super().__init__(files, there, records, troubles)
+        self._asked = asked
+
+    def serve(self, *measures: str) -> bool:
+        return self._asked is None or not self._asked.isdisjoint(measures)
 
     def _begin(self, name: str, made: Callable[[], DataFrame]) -> None:
         self._tables[name] = _Promise(made)
@@ -233,6 +250,9 @@ class _OfSome(RunTables):
 
     def plan(self, name: str) -> DataFrame:
         return read_plan(self.spark, list(self._records), name)
+
+    def serve(self, *measures: str) -> bool:
+        return self._of_all.serve(*measures)
 
     def __getitem__(self, name: str) -> DataFrame:
         frame = self._of_all[name]

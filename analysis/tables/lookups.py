@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from analysis.contract.trials import TrialRecord
+from analysis.contract.tables import RunTables
 from analysis.engine.one_partition import few
 from analysis.tables.closest import Homes
 from analysis.tables.identifiers import Home, homes
@@ -30,6 +30,9 @@ ESTABLISHED_S = 10.0
 phase."""
 LATE_S = 5.0
 """The seconds before the trial's end after which a lookup that begins does not count."""
+
+PENALTIES = ("delay_penalty", "delay_penalty_mean")
+"""The measures for which the network between origin and end is needed."""
 
 _NODE = r"(^|/)node-\d+$"
 """The end of the name of a virtual node's channel."""
@@ -62,13 +65,13 @@ LOOKUPS = (
 """The columns of the table."""
 
 
-def lookups(
-    tables: Tables, planned: DataFrame, peers: DataFrame, records: Sequence[TrialRecord]
-) -> DataFrame:
+def lookups(tables: RunTables) -> DataFrame:
     """Return the rows of the table `lookups`, from the plan's lookups and peers and from the telemetry.
 
-    Lookups that attackers began are not among them.
+    Lookups that attackers began are not among them. Where nobody asks for the delay penalty, `direct_ms` is
+    null: the network of each trial would be drawn anew for it.
     """
+    planned, peers = tables.plan("lookups"), tables.plan("peers")
     keys = ["trial", "lookup"]
     asked = without_attackers(tables["operations"].where("operation = 'lookup'"), tables)
     issued = asked.select(*keys, F.col("peer").alias("origin"), "at_s")
@@ -97,7 +100,9 @@ def lookups(
         .unionByName(_of_overlay(tables), allowMissingColumns=True)
         .unionByName(_away(tables), allowMissingColumns=True)
     )
-    networks = {r.name: (r.spec.network, r.spec.seed) for r in records}
+    networks = {}
+    if tables.serve(*PENALTIES):
+        networks = {r.name: (r.spec.network, r.spec.seed) for r in tables.records}
     return found.groupBy("trial").cogroup(told.groupBy("trial")).applyInArrow(_judge_by(networks), LOOKUPS)
 
 
@@ -146,8 +151,8 @@ def _judge_by(
     def judge_trial(found: pa.Table, told: pa.Table) -> pa.Table:
         if not found.num_rows:
             return pa.table([[]] * len(_SCHEMA), schema=_SCHEMA)
-        spec, seed = networks[found["trial"][0].as_py()]
-        return judge(found, told, build_network(spec, _locations(told), seed))
+        drawn = networks.get(found["trial"][0].as_py())
+        return judge(found, told, drawn and build_network(drawn[0], _locations(told), drawn[1]))
 
     return judge_trial
 
@@ -160,8 +165,8 @@ def _locations(told: pa.Table) -> list[int]:
     return locations
 
 
-def judge(found: pa.Table, told: pa.Table, network: Network) -> pa.Table:
-    """Return the rows of the table `lookups` of one trial.
+def judge(found: pa.Table, told: pa.Table, network: Network | None) -> pa.Table:
+    """Return the rows of the table `lookups` of one trial, without a network those without `direct_ms`.
 
     `found` has a row for each lookup. `told` has rows of sessions (peer, start_s, end_s), of identifiers
     (peer, taken_s, identifier, space) and of absences (peer, away_s, back_s), with nulls in the columns of
@@ -183,21 +188,30 @@ def judge(found: pa.Table, told: pa.Table, network: Network) -> pa.Table:
         right.append(bool(here) and (home is None or min(here) <= distance(home[0], key)))
     late = at_s > found["trial_end_s"].to_numpy() - LATE_S
     spoilt = _spoilt(told, taken, bits, keys, (established, at_s), origins)
-    direct_ms = []
-    for origin, end, at in zip(origins, ends, at_s.tolist(), strict=True):
-        network.turn(at)
-        direct_ms.append(
-            None if end is None else 0.0 if end == origin else network.one_way(origin, end) * 1e3
-        )
     columns = {name: found[name] for name in found.column_names if name in _SCHEMA.names} | {
         "counted": pa.array(~(late | spoilt)),
         "delivered": pc.is_valid(found["peer"]),
         "delay_ms": pc.multiply(pc.subtract(found["delivered_s"], found["at_s"]), 1e3),
         "right": pa.array(right),
         "closest": pa.array([None if home is None else home[1] for home in best], pa.int32()),
-        "direct_ms": pa.array(direct_ms, pa.float64()),
+        "direct_ms": pa.array(_direct_ms(network, origins, ends, at_s.tolist()), pa.float64()),
     }
     return pa.table([columns[name] for name in _SCHEMA.names], schema=_SCHEMA)
+
+
+def _direct_ms(
+    network: Network | None, origins: list[int], ends: list[int | None], at_s: list[float]
+) -> list[float | None]:
+    """Return the delays straight from where lookups began to where they ended."""
+    if network is None:
+        return [None] * len(ends)
+    direct_ms: list[float | None] = []
+    for origin, end, at in zip(origins, ends, at_s, strict=True):
+        network.turn(at)
+        direct_ms.append(
+            None if end is None else 0.0 if end == origin else network.one_way(origin, end) * 1e3
+        )
+    return direct_ms
 
 
 def _spoilt(

@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 from analysis.charts.chart import Quantity
 from analysis.contract.figures import SettingLine
 from analysis.contract.measures import Tables
-from analysis.contract.tables import RunTables, SeriesPart, Table
+from analysis.contract.tables import SeriesPart, Table
 from analysis.contract.workload_analysis import WorkloadAnalysis
 from analysis.measures.aggregates import mean_ms
 from analysis.measures.of_kademlia import KADEMLIA
@@ -22,10 +22,6 @@ from analysis.report.figures_spread import Spread, spread
 from analysis.report.figures_time import Curve, curve
 from analysis.report.setting import part, plain
 from analysis.tables import lookups
-
-
-def _lookups(tables: RunTables) -> DataFrame:
-    return lookups.lookups(tables, tables.plan("lookups"), tables.plan("peers"), tables.records)
 
 
 def _happened(tables: Tables) -> DataFrame:
@@ -70,7 +66,7 @@ LOOKUPS: Final = WorkloadAnalysis(
             "One row for each lookup; `docs/tables.md` describes the columns.",
             lookups.LOOKUPS,
             ("lookup",),
-            _lookups,
+            lookups.lookups,
         ),
     ),
     measures=(MEASURES, TIMEOUTS, KADEMLIA),
