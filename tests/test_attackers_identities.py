@@ -158,6 +158,57 @@ def test_who_came_first_keeps_its_slot_at_pastry_where_all_are_equally_far_away(
     assert answered("pastry", EQUAL | {"rtt": rtt}, tmp_path, near={"peer": 0}) == (20, 20)
 
 
+def attacking(plan: Plan) -> set[int]:
+    return {row["peer"] for row in plan.peers.to_pylist() if row["attacker"]}
+
+
+SYBIL = {"kind": "mesh-sybil", "target": 3, "publisher": 4}
+
+
+@pytest.mark.parametrize(
+    ("about", "spared"), [({"behaviour": SYBIL}, {3, 4}), ({"near": {"peer": 3}}, {3}), ({}, set())]
+)
+def test_those_whom_the_attack_is_about_are_not_drawn_as_attackers(
+    about: dict[str, Any], spared: set[int]
+) -> None:
+    plans = [
+        draw_plan(
+            small_trial.trial_spec("vitis", 12, 40.0, seed=seed, attackers=HOLE | {"number": 9} | about)
+        )
+        for seed in range(1, 21)
+    ]
+    assert set.intersection(*(set(range(12)) - attacking(plan) for plan in plans)) == spared
+    assert {len(attacking(plan)) for plan in plans} == {9}
+    named = HOLE | {"number": None, "peers": [2, 3, 4]} | about
+    assert attacking(draw_plan(small_trial.trial_spec("vitis", 12, 40.0, attackers=named))) == {2, 3, 4}
+
+
+@pytest.mark.parametrize(
+    ("about", "key", "says"),
+    [
+        (
+            {"behaviour": SYBIL | {"target": 40}},
+            "attackers.behaviour",
+            "there is no peer 40. They are 0 to 39",
+        ),
+        (
+            {"behaviour": SYBIL, "number": 39},
+            "attackers.number",
+            "too few for those that the attack is about",
+        ),
+        ({"behaviour": SYBIL, "number": None, "share": 0.97}, "attackers.share", "39 of 40 peers"),
+    ],
+)
+def test_an_attack_about_peers_that_cannot_be_spared_is_refused(
+    about: dict[str, Any], key: str, says: str
+) -> None:
+    spec = small_trial.trial_spec("vitis", 40, 40.0, attackers=HOLE | about)
+    with pytest.raises(Undrawable) as refused:
+        draw_plan(spec)
+    ((told, text),) = refused.value.problems
+    assert told == key and says in text
+
+
 def test_a_topic_that_nobody_has_is_refused() -> None:
     with pytest.raises(Undrawable, match="no peer has the topic 77"):
         drawn(near={"topic": 77})

@@ -37,6 +37,14 @@ def test_roles_decide_who_subscribes_and_who_publishes(source: dict[str, Any] | 
     assert {role[peer] for peer in plan.publications["publisher"].to_pylist()} == {"peer", "publisher"}
 
 
+@pytest.mark.parametrize("changes", [[], [CLIENTS], [("workload.subscriptions", RANGES)]])
+def test_one_peer_may_publish_all_events_or_its_clients_do(changes: list[tuple[str, Any]]) -> None:
+    plan = draw_plan(spec(("workload.publications", {"events": 50, "publisher": 7}), *changes))
+    assert plan.publications["publisher"].to_pylist() == [7] * 50
+    clients = set(plan.publications["client"].to_pylist())
+    assert clients == ({0, 1, 2, 3, 4} if CLIENTS in changes else {None})
+
+
 def test_a_role_takes_nothing_from_what_the_others_ask_for() -> None:
     plain, relays = draw_plan(spec(ANY)), draw_plan(spec(ANY, ("workload.roles", {"relay": 0.5})))
     assert set(role_of(plain).values()) == {"peer"}
@@ -62,6 +70,11 @@ def test_a_topic_that_only_mute_subscribers_have_is_not_published_to_by_a_subscr
         ([("workload.roles", {"relay": 61}), ANY], "workload.roles"),
         ([("workload.roles", {"relay": 0.5, "publisher": 30}), ANY], "workload.roles"),
         ([("workload.roles", {"publisher": 3})], "workload.publications.publisher"),
+        ([("workload.publications", {"publisher": 60})], "workload.publications.publisher"),
+        (
+            [("workload.publications", {"publisher": 5}), ("workload.roles", {"subscriber": 3})],
+            "workload.publications.publisher",
+        ),
         ([("workload", {"lookups": {"rate": 1.0}, "roles": {"relay": 3}})], "workload.roles"),
         ([("workload", {"lookups": {"rate": 1.0}, "clients": {"per_peer": 3}})], "workload.clients"),
     ],

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import random
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from mypy_extensions import mypyc_attr
 from pydantic import BaseModel, ConfigDict
@@ -113,6 +113,10 @@ class AttackModel(BaseModel):
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    def about(self) -> Collection[int]:
+        """Return the numbers of the peers that the attack is about, which are not drawn as attackers."""
+        return ()
 
     @abstractmethod
     def begin(self, environment: AttackerEnvironment) -> Attack:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,11 +13,15 @@ from emulator.faults.spec import OF_PEERS, FaultSpec
 
 
 def draw_group(
-    group: Group | None, role: NDArray[Any], region: NDArray[Any], random: np.random.Generator
+    group: Group | None,
+    role: NDArray[Any],
+    region: NDArray[Any],
+    random: np.random.Generator,
+    spared: Collection[int] = (),
 ) -> NDArray[np.int32]:
     """Return the numbers of the peers of a group, ascending; those of no group are none.
 
-    `role` and `region` have those of each peer.
+    `role` and `region` have those of each peer. Those that are `spared` are not drawn.
     """
     if group is None:
         return np.zeros(0, np.int32)
@@ -28,7 +32,8 @@ def draw_group(
     elif group.regions:
         chosen = np.flatnonzero(np.isin(region, group.regions))
     else:
-        chosen = random.permutation(len(role))[: group.count(Crowd(len(role)))]
+        drawn = random.permutation(len(role))
+        chosen = drawn[~np.isin(drawn, list(spared))][: group.count(Crowd(len(role)))]
     return np.sort(chosen).astype(np.int32)
 
 

@@ -54,6 +54,11 @@ class Group(Model):
         """The regions whose peers they are."""
         return [self.region] if isinstance(self.region, str) else self.region or []
 
+    @property
+    def is_drawn(self) -> bool:
+        """Whether the seed says which peers they are."""
+        return self.share is not None or self.number is not None
+
     def count(self, crowd: Crowd) -> int:
         """Return how many peers of the crowd they are."""
         if self.share is not None:

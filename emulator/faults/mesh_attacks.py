@@ -6,7 +6,7 @@ one publisher, and both kinds of a surprise (cold boot and covert flash), which 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Literal
 
 from pydantic import Field
@@ -29,6 +29,10 @@ class MeshSybil(AttackModel):
     )
     topic: int = Field(0, ge=0, description="the topic in which it grafts the target")
     every: Duration = Field(1.0, gt=0, le=86_400, description="time between two grafts of the target")
+
+    def about(self) -> Collection[int]:
+        """Return the publisher and the target."""
+        return {peer for peer in (self.publisher, self.target) if peer is not None}
 
     def begin(self, environment: AttackerEnvironment) -> Attack:
         return _MeshSybil(environment, self)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Union
 from pydantic import BeforeValidator, Field, create_model
 
 from emulator.contract.attack import AttackModel
+from emulator.contract.mistakes import code_of
 from emulator.contract.package_models import kinds_of_packages
 from emulator.faults.attacks import BlackHole, Delay, Duplication, Garbage, Replay
 from emulator.faults.groups import Crowd, Group, Model
@@ -85,11 +86,33 @@ class AttackersSpec(_Window, Group):
 
     LATER: ClassVar[tuple[str, ...]] = (*Group.LATER, "identities", "near")
 
+    @property
+    def spared(self) -> set[int]:
+        """The peers that the attack is about: attackers that are drawn are others."""
+        with code_of(self.behaviour, "could not say whom it is about"):
+            about = set(self.behaviour.about())
+        near = None if self.near is None else self.near.peer
+        return about if near is None else {*about, near}
+
     def problems(self, crowd: Crowd, trial_end: float) -> list[tuple[str, str]]:
         """Return the key below `attackers` and the problem of each combination that cannot be drawn."""
         found = [] if self.near is None else self.near.problems(crowd)
         near = [(f"near.{key}", text) for key, text in found]
-        return self.group_problems(crowd, "attackers") + near + self.late(trial_end)
+        group = self.group_problems(crowd, "attackers")
+        if not near and not group:
+            group = self._problems_of_spared(crowd)
+        return group + near + self.late(trial_end)
+
+    def _problems_of_spared(self, crowd: Crowd) -> list[tuple[str, str]]:
+        unknown = [peer for peer in sorted(self.spared) if peer >= crowd.peers]
+        if unknown:
+            return [("behaviour", f"there is no peer {unknown[0]}. They are 0 to {crowd.peers - 1}")]
+        if self.is_drawn and self.count(crowd) + len(self.spared) > crowd.peers:
+            text = (
+                f"{self.count(crowd)} of {crowd.peers} peers leave too few for those that the attack is about"
+            )
+            return [("share" if self.share is not None else "number", f"{text}. Take fewer")]
+        return []
 
 
 KINDS = ("partition", "links", "pause", "crash", "bootstrap", "clock")

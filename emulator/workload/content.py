@@ -34,7 +34,9 @@ def draw_by_content(
     random = trial.random("publications")
     at = np.sort(random.uniform(phases.measure_start, phases.measure_end, size=publications.events))
     subscribers = (peer, start) if by_subscriber else None
-    publisher = draw_publishers(at, subscribers, who.number, sessions, random, who.publishes)
+    publisher = draw_publishers(
+        at, subscribers, who.number, sessions, random, who.publishing(publications.publisher)
+    )
     row, start, end = who.while_there(peer, start, np.full(count, phases.end))
     peer, held = peer[row], len(row)
     return {

@@ -60,11 +60,10 @@ class EventsKind(WorkloadKind):
     def problems(self, parameters: Any, trial: Trial) -> Problems:
         with code_of(parameters, "could not check its parameters"):
             found = [(f"subscriptions.{key}", problem) for key, problem in parameters.problems()]
-        published, roles = trial.workload.publications, trial.workload.roles
-        if roles.publisher and published is not None and published.publisher == "subscriber":
-            text = 'is "subscriber", but the publishers of workload.roles do not subscribe. Set it to any'
-            found.append(("publications.publisher", text))
-        given = roles.numbers(trial.peers)
+        given = trial.workload.roles.numbers(trial.peers)
+        if trial.workload.publications is not None:
+            text = _unfit_publisher(trial.workload.publications.publisher, given, trial.peers)
+            found += [("publications.publisher", text)] if text else []
         if given["publisher"] + given["relay"] == trial.peers:
             found.append(("roles", "leave no peer that subscribes. Lower publisher or relay"))
         participants, each = participants_of(trial), getattr(parameters, "per_peer", 0)
@@ -81,6 +80,18 @@ class EventsKind(WorkloadKind):
         with code_of(parameters, "could not check its files", TraceError):
             found = parameters.problems_of_files(participants_of(trial))
             return [(f"subscriptions.{key}", problem) for key, problem in found]
+
+
+def _unfit_publisher(publisher: str | int, roles: Mapping[str, int], peers: int) -> str:
+    """Return why these peers cannot publish, or ""."""
+    if isinstance(publisher, int):
+        if publisher >= peers:
+            return f"is {publisher}, but the peers are 0 to {peers - 1}"
+        if any(roles.values()):
+            return f"is {publisher}, but workload.roles are drawn, and that peer may get any. Leave them out"
+    elif publisher == "subscriber" and roles["publisher"]:
+        return 'is "subscriber", but the publishers of workload.roles do not subscribe. Set it to any'
+    return ""
 
 
 class TopicsKind(EventsKind):

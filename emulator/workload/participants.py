@@ -45,6 +45,13 @@ class Participants:
         """Whether each participant may publish."""
         return self._has("peer", "server", "publisher")
 
+    def publishing(self, asked: str | int) -> NDArray[np.bool_]:
+        """Return which participants publish, as `workload.publications.publisher` says."""
+        if isinstance(asked, str):
+            return self.publishes
+        of_peer: NDArray[np.bool_] = np.arange(self.number) // self.per_peer == asked
+        return self.publishes & of_peer
+
     def _has(self, *roles: str) -> NDArray[np.bool_]:
         return np.repeat(np.isin(self.role, roles), self.per_peer)
 

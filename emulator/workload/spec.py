@@ -179,12 +179,19 @@ class Popularity(_Model):
 Rates = Annotated[Uniform | PowerLaw | Popularity, Field(discriminator="kind")]
 
 
+PeerNumber = Annotated[int, Field(ge=0, lt=200_000, strict=True)]
+
+
 class Publications(_Model):
     events: int = Field(
         200, ge=0, le=5_000_000, description="in the measure phase, at uniformly random times"
     )
     rates: Rates = Field(default_factory=Uniform)
-    publisher: Literal["subscriber", "any"] = "subscriber"
+    publisher: Literal["subscriber", "any"] | PeerNumber = Field(
+        "subscriber",
+        description="subscriber: a peer with a subscription to the topic, or by content to anything; any: "
+        "whoever may publish; a number: that peer alone",
+    )
     payload_bytes: int = Field(256, ge=0, le=1_000_000)
 
 

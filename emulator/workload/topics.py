@@ -53,7 +53,7 @@ def draw_topics(
         subscriptions,
         who.sessions,
         trial.random("publications"),
-        who.publishes,
+        who.publishing(publications.publisher),
     )
     interests = len(subscriptions.peer)
     return {

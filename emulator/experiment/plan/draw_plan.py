@@ -57,7 +57,8 @@ def draw_plan(spec: TrialSpec) -> Plan:
     if spec.churn.crash is not None:
         graceful &= sessions.end != spec.churn.crash.at
     who = _participants(spec, sessions, region)
-    attackers = draw_group(spec.attackers, who.role, region, _random(spec, "attackers"))
+    spared = spec.attackers.spared if spec.attackers is not None else ()
+    attackers = draw_group(spec.attackers, who.role, region, _random(spec, "attackers"), spared)
     if spec.attackers is not None and spec.attackers.identities is not None:
         location = at_one_place(location, attackers, spec.attackers.identities)
         region = names[location] if len(names) else names
