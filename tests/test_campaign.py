@@ -85,6 +85,8 @@ def test_choices_and_lists_are_drawn_part_by_part() -> None:
         ({"from": 5, "to": 2}, "5 to 2 is no range"),
         ({"from": "10 s", "to": "1 min"}, "'10 s' to '1 min' is no range"),
         ({"from": 1, "to": "2 s"}, "is no range"),
+        ({"min": 1, "max": 2}, "a range has the keys `from` and `to`"),
+        ({"from": 1}, "a range has the keys `from` and `to`"),
         ({"any": 3}, "`any` is a list of values"),
         ({"number": [3, 1], "of": [1]}, "`number` is two whole numbers"),
         ({"number": [0, 1], "of": []}, "`of` lists what is drawn from"),
@@ -191,8 +193,9 @@ def test_a_file_with_draws_is_run_by_its_own_command(file: Path) -> None:
     assert run.exit_code == 2 and f"trellis campaign {file}" in " ".join(run.stderr.split())
     assert "valid: 20 trials" in CliRunner().invoke(app, ["validate", str(file)]).stdout
     file.write_text(FILE.replace("invariants: {every: 5 s}\n", ""))
-    nothing = CliRunner().invoke(app, ["campaign", str(file)])
-    assert nothing.exit_code == 2 and "expects nothing that could break" in nothing.stderr
+    for command in ("campaign", "validate"):
+        nothing = CliRunner().invoke(app, [command, str(file)])
+        assert nothing.exit_code == 2 and "expect: nothing is expected that could break" in nothing.stderr
 
 
 def test_a_run_that_is_no_campaign_is_told_how_to_go_on(file: Path, tmp_path: Path) -> None:

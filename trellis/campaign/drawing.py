@@ -45,7 +45,8 @@ def campaign_of(spec: ExperimentSpec, file: Path, trials: int) -> ExperimentSpec
     """Return the experiment of `file` with as many draws as there are to be trials, checked as any other.
 
     A draw of which no plan can be made, such as two faults of a kind that hit a peer at a time, is drawn
-    again. Raises ExperimentError for ranges that are none, and for a draw that cannot be run.
+    again. Raises ExperimentError for ranges that are none, for a draw that cannot be run, and where nothing
+    could break.
     """
     if not spec.draw:
         text = "has to name keys and their ranges, such as {network.loss: {from: 0 %, to: 5 %}}"
@@ -60,6 +61,12 @@ def campaign_of(spec: ExperimentSpec, file: Path, trials: int) -> ExperimentSpec
     if spec.faults and "faults" in spec.draw:
         text = "would be left out, as `draw.faults` takes their place. Move them into its `of`"
         raise ExperimentError([Problem(_place(file, ("faults",)), "faults", text)])
+    if spec.runtime.kind != "virtual" or spec.draw.keys() & {"runtime", "runtime.kind"}:
+        text = "campaigns run on the virtual clock. Leave it out"
+        raise ExperimentError([Problem(_place(file, ("runtime", "kind")), "runtime.kind", text)])
+    if not spec.expect and spec.invariants is None:
+        text = "nothing is expected that could break. Add `expect` or `invariants`"
+        raise ExperimentError([Problem(Place(str(file)), "expect", text)])
     again: Counter[int] = Counter()
     unsure: Collection[int] = range(spec.seed, spec.seed + trials)
     while True:

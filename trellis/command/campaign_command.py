@@ -108,11 +108,7 @@ def _find_campaign(
         need_writable(directory)
         return directory, spec
     spec = load(target, options)
-    if spec.runtime.kind != "virtual" or spec.draw.keys() & {"runtime", "runtime.kind"}:
-        raise UserError("campaigns run on the virtual clock. Leave runtime.kind out")
     drawn = campaign_of(spec, target, trials)
-    if not drawn.expect and drawn.invariants is None:
-        raise UserError(f"{target} expects nothing that could break. Add `expect` or `invariants`")
     check_expectations(drawn, target, options)
     return create_run(drawn, folder), drawn
 

@@ -12,6 +12,7 @@ from emulator.files.quantities import RATE_UNITS
 
 _QUANTITY = re.compile(r"\s*(-?[0-9]+(?:\.[0-9]+)?)\s*([A-Za-z/%]+)\s*")
 _RANGE = {"from", "to"}
+_MEANT_AS_RANGES = ({"min", "max"}, {"low", "high"}, {"from"}, {"to"})
 _CHOICE = {"any"}
 _LIST = {"number", "of"}
 _SMALL: Final = 0.001
@@ -60,6 +61,8 @@ def _drawn(given: Any, random: Random) -> Any:
         return _drawn(random.choice(given["any"]), random)
     if keys == _LIST:
         return _several(given["number"], given["of"], random)
+    if keys in _MEANT_AS_RANGES:
+        raise ValueError("a range has the keys `from` and `to`, such as {from: 20, to: 50}")
     return {key: _drawn(value, random) for key, value in given.items()}
 
 
