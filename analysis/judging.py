@@ -65,7 +65,7 @@ def _measure(
 ) -> Measured:
     """Return the measures of which the experiment expects something, of trials and their parts.
 
-    Those that come along without a value are left out: their tables may have been made without what they need.
+    Those that come along without a value are left out: their tables may lack what they need.
     """
     expected = [Expectation.parse(text) for text in experiment.expect]
     asked = {each.measure for each in expected}

@@ -44,6 +44,38 @@ def test_a_query_that_is_interrupted_says_nothing_of_its_own(number: signal.Sign
     assert "Traceback" not in told and "ERROR" not in told
 
 
+STARTING = """
+import analysis.engine.spark_session as spark
+spark.start_java(1)
+print(spark._java._process.pid)
+"""
+
+
+def test_java_that_has_just_been_started_ends_with_the_program_and_says_nothing() -> None:
+    ended = subprocess.run(
+        [sys.executable, "-c", STARTING], capture_output=True, text=True, timeout=60, check=True
+    )
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(ended.stdout), 0)
+    assert ended.stderr == ""
+
+
+KILLED = f"""
+import os, signal, threading
+import analysis.engine.spark_session as sessions
+threading.Timer(8, lambda: os.kill(sessions._java._process.pid, signal.SIGKILL)).start()
+{PROGRAM.replace("except KeyboardInterrupt", "except Exception")}
+"""
+
+
+def test_java_that_is_killed_is_told_without_tracebacks() -> None:
+    ended = subprocess.run(
+        [sys.executable, "-c", KILLED], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert ended.stdout == "asks\ninterrupted\n"
+    assert "Traceback" not in ended.stderr
+
+
 def test_an_error_that_an_interruption_caused_is_one_and_is_not_logged(
     caplog: pytest.LogCaptureFixture,
 ) -> None:

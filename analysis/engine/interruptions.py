@@ -8,6 +8,8 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from pyspark.sql import SparkSession
+
 _LOGGERS = ("", "py4j.clientserver", "py4j.java_gateway")
 
 
@@ -32,6 +34,13 @@ def own_interruptions() -> Iterator[None]:
     yield
     if before is not None and threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, before)
+
+
+def without_tracebacks(session: SparkSession) -> None:
+    """Have the server to which Spark tells its counts say nothing where Java has ended in the middle of a
+    message: whoever waits for Spark then gets an error."""
+    server = session.sparkContext._accumulatorServer
+    server.handle_error = lambda request, client_address: None  # type: ignore[method-assign]
 
 
 def _is_no_interruption(record: logging.LogRecord) -> bool:

@@ -6,6 +6,7 @@ archive of loaded classes if there is one.
 
 from __future__ import annotations
 
+import atexit
 import os
 import pwd
 import signal
@@ -97,6 +98,7 @@ class Java:
             env=surroundings() | environment,
             preexec_fn=_ignore_interrupts,
         )
+        atexit.register(self._end_unheard)
 
     @contextmanager
     def connection(self) -> Iterator[None]:
@@ -133,6 +135,12 @@ class Java:
             self._process.kill()
             self._process.wait()
         self._folder.cleanup()
+
+    def _end_unheard(self) -> None:
+        """Kill a JVM that has not begun to listen when this process ends: it would not see that the pipe is
+        closed, and run for ever."""
+        if self.running and not self._told.exists():
+            self.close(limit=0.0)
 
     def _await(self) -> tuple[int, str]:
         deadline = time.monotonic() + _START_LIMIT

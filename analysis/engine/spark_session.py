@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from pyspark.sql import SparkSession
 
-from analysis.engine.interruptions import own_interruptions
+from analysis.engine.interruptions import own_interruptions, without_tracebacks
 from analysis.engine.ipv6_gateway import SETTINGS as BY_IPV6
 from analysis.engine.ipv6_gateway import gateway_by_ipv6
 from analysis.engine.jvm import HEAP, NOBODY, Java, has_entry
@@ -145,7 +145,9 @@ def _session(settings: Mapping[str, str]) -> SparkSession:
         builder = SparkSession.builder
         for key, value in settings.items():
             builder = builder.config(key, value)
-        return builder.getOrCreate()
+        session = builder.getOrCreate()
+        without_tracebacks(session)
+        return session
 
 
 def _log_in() -> None:
