@@ -51,6 +51,9 @@ SAID = [
 ]
 
 
+OBSERVED = "peer int, session int, at_s double, name string, value double, subject bigint, recorded bigint"
+
+
 def table(spark: SparkSession, rows: list[tuple[Any, ...]], columns: str) -> DataFrame:
     return spark.createDataFrame([("t", *row) for row in rows], f"trial string, {columns}")
 
@@ -59,14 +62,13 @@ def table(spark: SparkSession, rows: list[tuple[Any, ...]], columns: str) -> Dat
 def tables(spark: SparkSession) -> dict[str, DataFrame]:
     sessions = "peer int, session int, start_s double, end_s double, ended string"
     observed = [
-        (who, int(who == 2 and at >= 40), at, f"member_{what}", float(life), of)
-        for who, at, of, life, what in SAID
+        (who, int(who == 2 and at >= 40), at, f"member_{what}", float(life), of, place)
+        for place, (who, at, of, life, what) in enumerate(SAID)
     ]
-    observations = "peer int, session int, at_s double, name string, value double, subject bigint"
     times = "join_end_s double, measure_start_s double, measure_end_s double, interval_s double"
     found = {
         "sessions": table(spark, SESSIONS, sessions),
-        "observations": table(spark, observed, observations),
+        "observations": table(spark, observed, OBSERVED),
         "trials": table(spark, [(5.0, 10.0, 90.0, 20.0)], times),
         "disturbed_members": table(spark, [(4,)], "peer int"),
         "states": table(spark, [("period_s", 1.0)], "name string, value double"),
@@ -123,6 +125,22 @@ def test_views_are_wrong_from_a_change_until_a_member_says_it_and_from_a_false_r
         expected[at] = by_0[at] + by_1[at] + by_2[at] + by_3[at]
     assert {at: wrong for at, (wrong, _) in found.items()} == expected
     assert found[20.0][1] == 6 * (20 + 20 + 10 + 20 + 20) and found[80.0][1] == 6 * (20 + 20 + 20 + 0 + 20)
+
+
+@pytest.mark.parametrize(("words", "wrong_s"), [(("failed", "alive"), 0.0), (("alive", "failed"), 40.0)])
+def test_the_last_word_of_an_instant_is_the_one_that_was_recorded_last(
+    spark: SparkSession, tables: dict[str, DataFrame], words: tuple[str, str], wrong_s: float
+) -> None:
+    said = [(0, 0, 50.0, f"member_{word}", 0.0, 1, place) for place, word in enumerate(words)]
+    sessions = [(peer, 0, 0.0, FOREVER, "trial end") for peer in (0, 1)]
+    columns = "peer int, session int, start_s double, end_s double, ended string"
+    found = {
+        **tables,
+        "sessions": table(spark, sessions, columns),
+        "observations": table(spark, said, OBSERVED),
+    }
+    errors = view_errors.view_errors(found, table(spark, [(0, 5)], "reticence int, peer int")).collect()
+    assert sum(row.wrong_s for row in errors) == wrong_s
 
 
 def test_measures_of_changes_alarms_and_errors(tables: dict[str, DataFrame]) -> None:

@@ -78,7 +78,7 @@ def moments(results: Results) -> list[Mark]:
         for fault in faults:
             _add(moments, fault["name"], fault)
     for attackers in _given(results, "attackers"):
-        _add(moments, "attackers", {"at": 0} | attackers)
+        _add(moments, "attackers", attackers)
     return list(moments.values())
 
 
@@ -103,7 +103,7 @@ def _given(results: Results, key: str) -> list[Any]:
 
 
 def _add(moments: dict[tuple[float, str], Mark], name: str, asked: Mapping[str, Any]) -> None:
-    begins = parse_duration(asked["at"])
+    begins = parse_duration(asked.get("at", "0 s"))
     lasts = asked.get("for") or asked.get("within")
     until = None if lasts is None else begins + parse_duration(lasts)
     moments[begins, name] = Mark(begins, name, until)

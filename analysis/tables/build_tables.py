@@ -57,7 +57,7 @@ Tables = dict[str, DataFrame]
 _MESSAGE = ("message", "kind", "channel", "traffic")
 _COMPLETION = ("at_s", "operation", "number", "peer", "span")
 _LOSSES = "trial string, file string, offset bigint, lost_bytes bigint, reason string"
-_OBSERVATION = ("at_s", "peer", "channel", "name", "subject", "value", "unit", "span")
+_OBSERVATION = ("at_s", "peer", "channel", "name", "subject", "value", "unit", "span", "recorded")
 _OPERATION = [
     *("trial", "trace", "operation", "host", "peer", "topic", "event", "lookup", "interest"),
     *("session", "graceful", "number", "at_s"),

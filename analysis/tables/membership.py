@@ -51,11 +51,14 @@ def _no_rows(spark: SparkSession) -> DataFrame:
 
 
 def statements(tables: Tables) -> DataFrame:
-    """Return what members said: trial, peer and session (who), subject, life, at_s, name."""
+    """Return what members said: trial, peer and session (who), subject, life, at_s, name, recorded.
+
+    `recorded` grows in the order in which a member said it, also at one instant.
+    """
     said = tables["observations"].where(F.col("name").isin(JOINED, ALIVE, SUSPECTED, FAILED, LEFT))
     return said.join(few(tables["trials"].select("trial")), "trial").select(
         *_SAYER, F.col("subject").cast("int").alias("subject"), F.col("value").cast("int").alias("life"),
-        "at_s", "name",
+        "at_s", "name", "recorded",
     )  # fmt: skip
 
 
@@ -164,7 +167,7 @@ def _learnt(changes: DataFrame, said: DataFrame, key: list[str]) -> DataFrame:
     life in its view, or takes an earlier life for up; it has nothing to learn if the subject is not in its
     view, as when it has just joined. `concerned` is null where what it said does not tell.
     """
-    last = Window.partitionBy(*key, "peer", "session").orderBy(F.desc("at_s"), F.desc("name"))
+    last = Window.partitionBy(*key, "peer", "session").orderBy(F.desc("at_s"), F.desc("recorded"))
     is_end, later = F.col("change") != "join", F.col("said_life") > F.col("life")
     same = F.col("said_life") == F.col("life")
     is_over, is_early = F.col("name").isin(FAILED, LEFT), F.col("at_s") < F.col("changed_s")

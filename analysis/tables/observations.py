@@ -15,7 +15,7 @@ from emulator.telemetry import names
 
 OBSERVATIONS = (
     "trial string, peer int, channel string, session int, at_s double, name string, value double, "
-    "subject bigint, unit string, trace binary, span bigint"
+    "subject bigint, unit string, trace binary, span bigint, recorded bigint"
 )
 GAUGES = "trial string, channel string, name string, unit string, text string, better string"
 _UNMEASURED = "trial string, what string, channel string, name string, times bigint, of bigint"
@@ -52,6 +52,7 @@ def observations(spark: SparkSession, records: list[TrialRecord]) -> DataFrame:
         *(F.col("handled_s").alias("at_s"), F.col("observed").alias("name"), finite("value").alias("value")),
         *("subject", F.coalesce("unit", F.lit("")).alias("unit")),
         *(F.when(within, F.col("trace")).alias("trace"), F.col("parent").alias("span")),
+        F.col("span").alias("recorded"),
     )
 
 

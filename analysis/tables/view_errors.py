@@ -58,7 +58,7 @@ def _lives(tables: Tables) -> DataFrame:
 
 def _said_wrongly(tables: Tables, watching: DataFrame, lives: DataFrame) -> DataFrame:
     """Return the times in which what a member said last of another one was wrong."""
-    in_order = Window.partitionBy("trial", "peer", "session", "subject").orderBy("at_s", "name")
+    in_order = Window.partitionBy("trial", "peer", "session", "subject").orderBy("at_s", "recorded")
     said = (
         statements(tables)
         .join(watching, ["trial", "peer", "session"])

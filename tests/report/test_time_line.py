@@ -16,6 +16,7 @@ from analysis.charts.chart import LineChart
 from analysis.charts.panels import Style, panels
 from analysis.charts.results import Results
 from analysis.charts.time_line import Mark, Moves, time_line
+from analysis.report.figures_time import moments
 from analysis.report.report import write_report
 from analysis.report.shown import Shown
 from emulator.experiment.run.directory import RunDirectory
@@ -83,6 +84,16 @@ def test_charts_over_time_show_sessions_and_the_flash_crowd_above_the_plot(make_
     page = write_report(results.run).read_text()
     assert "Hit ratio in time. Marked: flash crowd. The values" in page
     assert page.count("joins (up) and leaves (down)") == len(charts)
+
+
+def test_faults_and_attackers_of_variants_begin_with_the_trial_where_they_do_not_say_when(
+    make_run: MakeRun,
+) -> None:
+    results = Results.read(make_run())
+    first, second = results.variants[:2]
+    first["values"]["faults"] = [{"name": "cut", "for": "15 s", "partition": {"share": 0.5}}]
+    second["values"]["attackers"] = {"share": 0.2, "behaviour": "black-hole"}
+    assert {(mark.at, mark.text) for mark in moments(results)} >= {(0.0, "cut"), (0.0, "attackers")}
 
 
 def test_sessions_that_differ_between_variants_are_not_told_for_all(make_run: MakeRun) -> None:
