@@ -60,6 +60,17 @@ def test_a_good_interval_before_bad_ones_is_no_recovery(spark: SparkSession) -> 
     assert (never["recovery_s"], never["maintenance_recovery_s"]) == (None, None)
 
 
+def test_before_is_before_the_first_fault_also_if_another_one_holds_when_that_ends(
+    spark: SparkSession,
+) -> None:
+    both = record(fault("early", 10, 20), fault("late", 25, 10))
+    found = recovered(spark, both, GOOD, BAD, BAD, BAD, BAD, GOOD, GOOD, GOOD, GOOD, GOOD)
+    assert found["recovery_s"] == 15
+    at_once = record(fault("early", 5, 25), fault("late", 25, 10))
+    found = recovered(spark, at_once, BAD, BAD, BAD, BAD, BAD, GOOD, GOOD, GOOD, GOOD, GOOD)
+    assert found["recovery_s"] is None
+
+
 def test_an_interval_without_events_tells_nothing(spark: SparkSession) -> None:
     split = record(fault("split", 20, 10))
     found = recovered(spark, split, GOOD, GOOD, BAD, (0, 0, 5.0), GOOD, GOOD, GOOD, GOOD, GOOD, GOOD)
@@ -77,12 +88,12 @@ def test_the_longest_of_all_faults_counts_and_one_without_recovery_leaves_none(s
 @pytest.mark.parametrize(
     "asked, expected",
     [
-        ([fault("split", 20, 10)], [("split", 20, 30, 100)]),
-        ([fault("one", 20, 10), fault("two", 50, 10)], [("one", 20, 30, 50), ("two", 50, 60, 100)]),
+        ([fault("split", 20, 10)], [("split", 20, 30, 100, 20)]),
+        ([fault("one", 20, 10), fault("two", 50, 10)], [("one", 20, 30, 50, 20), ("two", 50, 60, 100, 20)]),
         ([fault("split", 20, None)], []),
         ([fault("late", 95, 10)], []),
-        ([{"name": "gone", "at": "20 s", "crash": {"share": 0.3}}], [("gone", 20, 20, 100)]),
-        ([fault("short", 20, 10), fault("long", 25, 20)], [("long", 25, 45, 100)]),
+        ([{"name": "gone", "at": "20 s", "crash": {"share": 0.3}}], [("gone", 20, 20, 100, 20)]),
+        ([fault("short", 20, 10), fault("long", 25, 20)], [("long", 25, 45, 100, 20)]),
     ],
 )
 def test_only_faults_that_end_in_quiet_can_be_recovered_from(

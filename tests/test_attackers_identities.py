@@ -241,6 +241,15 @@ def test_what_cannot_be_a_target_is_refused_with_its_line(
         load(tmp_path / "near.yaml")
 
 
+def test_an_attack_on_the_protocol_of_another_system_is_refused(tmp_path: Path) -> None:
+    text = FILE.format(system="vitis", near="null").replace("black-hole", "mesh-sybil")
+    (tmp_path / "near.yaml").write_text(text)
+    with pytest.raises(ExperimentError, match=r"near\.yaml:5.*does nothing to vitis: it is for gossipsub"):
+        load(tmp_path / "near.yaml")
+    (tmp_path / "near.yaml").write_text(text.replace("vitis", "gossipsub"))
+    load(tmp_path / "near.yaml")
+
+
 def test_the_key_of_a_topic_is_its_hash() -> None:
     assert Target(topic=3).identifier == hash_of_topic(3)
 

@@ -54,7 +54,7 @@ def made(spark: SparkSession) -> dict[str, DataFrame]:
             [(0, None, 0, 50.0, 256), (1, None, 0, 60.0, 256)],
             "event int, topic int, publisher int, at_s double, payload_bytes int",
         ),
-        "faults": table(spark, [(55.0,)], "begins_s double"),
+        "faults": table(spark, [(55.0,)], "first_s double"),
         "links": table(
             spark,
             [("start", a, b) for a, b in ((0, 1), (1, 0), (1, 2), (2, 1), (2, 3), (3, 2), (3, 4), (4, 3))]

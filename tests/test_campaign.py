@@ -29,6 +29,7 @@ from emulator.experiment.plan.undrawable import Undrawable
 from emulator.experiment.run.runs import create_run
 from emulator.files.quantities import parse_duration, parse_rate, parse_share, parse_signed_duration
 from trellis.campaign.drawing import campaign_of, draws_of
+from trellis.campaign.replay import Replay
 from trellis.campaign.shrinking import Values, shrink
 from trellis.command.cli import app
 from trellis.v1.overlay import Goodbye
@@ -411,3 +412,12 @@ def test_a_campaign_finds_what_fails_and_its_small_experiment_fails_by_itself(tm
     outcome = small_trial.run(spec, draw_plan(spec), tmp_path / "again")
     found = json.loads(outcome.directory.invariants.read_text())
     assert found["broken"][0]["invariant"] == "ring_is_one_cycle"
+    assert outcome.fidelity.valid and len(found["broken"]) > 1, "it runs to its end"
+
+
+def test_a_condition_on_a_fault_does_not_fail_without_that_fault() -> None:
+    values = small_trial.trial_spec("chord", 12, 40.0, workload={"lookups": {"rate": 1.0}}).model_dump(
+        mode="json"
+    )
+    replay = Replay(lambda run: pytest.fail("it was run"))
+    assert not replay.fails("lookup_success >= 99 % during drawn-1", values, is_invariant=False)

@@ -126,8 +126,8 @@ def _after_faults(tables: Tables) -> DataFrame:
     """Return the measures of messages sent after a fault began; a run without faults has no rows."""
     if "faults" not in tables:
         return tables["broadcasts"].where("false").select("trial")
-    began = tables["faults"].groupBy("trial").agg(F.min("begins_s").alias("begins_s"))
-    since = tables["broadcasts"].join(began, "trial").where("at_s >= begins_s")
+    began = tables["faults"].select("trial", "first_s").distinct()
+    since = tables["broadcasts"].join(began, "trial").where("at_s >= first_s")
     first = F.col("event") == F.min("event").over(Window.partitionBy("trial"))
     reached = F.try_divide("reached", "expected")
     return (

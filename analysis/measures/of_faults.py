@@ -12,9 +12,10 @@ from analysis.contract.measures import MeasureGroup, Tables, grouped, lower
 _WITHIN = 0.01
 """The share by which a value may differ from that before the first fault to be as it was."""
 _HOW = (
-    "From the end of a fault until {what} of an interval of the time series, and of all that follow it until "
-    "the next fault, is within 1 % of that before the first fault; the longest of all faults. Not measured "
-    "if it is never so after one of them, or if nothing was measured before."
+    "From the end of a fault until an interval of the time series begins from which on {what} is within 1 % "
+    "of that before the first fault: in that interval, and in all until the next fault taken together. 0 is "
+    "in the first interval. The longest of all faults. Not measured if it is never so after one of them, or "
+    "if nothing was measured before."
 )
 _MEASURES = {
     "recovery_s": lower("Time until the hit ratio is back", "s", _HOW.format(what="the hit ratio")),
@@ -46,7 +47,7 @@ def _recoveries(tables: Tables) -> DataFrame:
         looked_up.cast("double").alias("looked_up"),
         F.col("maintenance_messages").alias("maintained"),
     )
-    first = faults.groupBy("trial").agg(F.min("begins_s").alias("first_s"))
+    first = faults.select("trial", "first_s").distinct()
     before = (
         values.join(first, "trial")
         .where(F.col("end_s") <= F.col("first_s"))

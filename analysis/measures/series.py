@@ -135,7 +135,10 @@ def _series(tables: Mapping[str, DataFrame], known: Sequence[Kind]) -> DataFrame
             *(F.sum(unit).alias(unit) for unit in _MAINTENANCE.values()),
         )
     )
-    peer_seconds = F.col("peers_up") * (F.col("end_s") - F.col("start_s"))
+    length_s = F.col("end_s") - F.col("start_s")
+    # Readings of counters cannot be divided at the end of the measure phase, which may cut the last interval.
+    is_whole = length_s >= F.col("interval_s") * (1 - 1e-9)
+    peer_seconds = F.when(is_whole, F.col("peers_up") * length_s)
     return (
         slots.join(_peers_up(tables, slots), keys, "left")
         .join(counted, keys, "left")
@@ -190,7 +193,8 @@ def _maintenance(tables: Mapping[str, DataFrame]) -> DataFrame:
     """Return the maintenance traffic of all hosts: trial, at_s, maintenance_messages?, maintenance_bytes?.
 
     It comes from the hosts' counters, which are read each metrics interval: the growth since the reading
-    before belongs to the interval of the series in which its middle lies.
+    before belongs to the interval of the series in which its middle lies. An interval that the end of the
+    measure phase cuts has none.
     """
     source = ["trial", "host", "incarnation", "name"]
     readings = (

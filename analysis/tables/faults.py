@@ -19,6 +19,7 @@ _FAULTS = pa.schema(
         ("begins_s", pa.float64()),
         ("ends_s", pa.float64()),
         ("quiet_until_s", pa.float64()),
+        ("first_s", pa.float64()),
     ]
 )
 
@@ -26,12 +27,14 @@ _FAULTS = pa.schema(
 def faults(spark: SparkSession, records: Sequence[TrialRecord]) -> DataFrame:
     """Return one row for each fault that ends while its trial is measured and no other one holds.
 
-    The columns are trial, fault (its name), begins_s, ends_s, and quiet_until_s: when the next one begins, or
-    the measure phase is over. A crash of peers that do not come back ends when it begins.
+    The columns are trial, fault (its name), begins_s, ends_s, quiet_until_s, and first_s. Quiet is until the
+    next one begins or the measure phase is over; first_s is when the first of all faults of the trial begins.
+    A crash of peers that do not come back ends when it begins.
     """
     rows = []
     for record in records:
         every, measured_until = record.spec.faults, record.spec.phases.measure_end
+        first = min((fault.begins for fault in every), default=0.0)
         for fault in every:
             end = fault.begins if fault.kind == "crash" and math.isinf(fault.ends) else fault.ends
             if any(other is not fault and other.begins <= end < other.ends for other in every):
@@ -39,7 +42,7 @@ def faults(spark: SparkSession, records: Sequence[TrialRecord]) -> DataFrame:
             later = [other.begins for other in every if other.begins > end]
             until = min([*later, measured_until])
             if not math.isinf(end) and end < until:
-                row = (record.name, fault.name, fault.begins, end, until)
+                row = (record.name, fault.name, fault.begins, end, until, first)
                 rows.append(dict(zip(_FAULTS.names, row, strict=True)))
     if not rows:
         return few(spark.createDataFrame([], from_arrow_schema(_FAULTS)))

@@ -11,6 +11,7 @@ from __future__ import annotations
 import random
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection
+from typing import ClassVar
 
 from mypy_extensions import mypyc_attr
 from pydantic import BaseModel, ConfigDict
@@ -113,6 +114,9 @@ class AttackModel(BaseModel):
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    systems: ClassVar[Collection[str]] = ()
+    """The names of the systems whose peers it can attack; empty: all."""
 
     def about(self) -> Collection[int]:
         """Return the numbers of the peers that the attack is about, which are not drawn as attackers."""

@@ -7,7 +7,7 @@ one publisher, and both kinds of a surprise (cold boot and covert flash), which 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
@@ -19,6 +19,8 @@ from trellis.v1.gossipsub import ConnectionAlive, ConnectionEnd, ConnectionReque
 
 class MeshSybil(AttackModel):
     """The attack of a peer that is in meshes, tells of messages, and sends none of those of others."""
+
+    systems: ClassVar[Collection[str]] = ("gossipsub", "gossipsub-broadcast")
 
     kind: Literal["mesh-sybil"] = "mesh-sybil"
     publisher: int | None = Field(

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from analysis.expectations import misfits
 from emulator.experiment.file.document import ExperimentError
 from emulator.experiment.file.load import load
 from emulator.experiment.file.spec import ExperimentSpec
@@ -46,6 +47,8 @@ class Replay:
             try:
                 spec = load(file)
             except ExperimentError:
+                return False
+            if misfits(spec):
                 return False
             return self._broken(make_run(spec, Path(folder) / "run"), spec, expectation, is_invariant)
 

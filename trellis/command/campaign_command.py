@@ -140,6 +140,8 @@ def _make_smaller(directory: RunDirectory, spec: ExperimentSpec, most: int, budg
                     budget,
                     lambda word: err.print(f"  {word}", markup=False, soft_wrap=True),
                 )
+                if is_invariant:
+                    values["invariants"].pop("stop")
                 title = f"{spec.title or spec.name}: {text}"
                 write_whole(file, experiment_text(f"{spec.name[:50]}-smaller", title, text, values))
             _say_smaller(text, file)

@@ -253,7 +253,7 @@ def _check_combination(spec: TrialSpec, broken: AbstractSet[str | int] = frozens
     if not broken & {"system", "workload"}:
         findings += _check_service(spec)
     if not broken & {"system", "attackers"}:
-        findings += _check_identifiers(spec)
+        findings += _check_attackers(spec)
     if not broken & {"system", "invariants"}:
         findings += _check_invariants(spec)
     findings = [finding for finding in findings if finding[0][0] not in broken]
@@ -296,15 +296,23 @@ def _check_hosts(spec: TrialSpec) -> list[Finding]:
     return findings
 
 
-def _check_identifiers(spec: TrialSpec) -> list[Finding]:
-    """Return a problem if attackers are to choose identifiers where peers take none from Trellis."""
+def _check_attackers(spec: TrialSpec) -> list[Finding]:
+    """Return a problem for what attackers cannot do to this system: an attack on the protocol of others, or
+    identifiers of their choice where peers take none from Trellis."""
     from emulator.contract.registry import SYSTEMS
 
-    system = SYSTEMS[spec.system.name]
-    if spec.attackers is None or spec.attackers.near is None or system.takes_identifiers:
+    system, attackers = SYSTEMS[spec.system.name], spec.attackers
+    if attackers is None:
         return []
-    text = f"the peers of {system.name} take no identifiers that attackers could choose. Leave it out"
-    return [(("attackers", "near"), text)]
+    findings: list[Finding] = []
+    can = attackers.behaviour.systems
+    if can and system.name not in can:
+        text = f"does nothing to {system.name}: it is for {', '.join(can)}. Take another kind"
+        findings.append((("attackers", "behaviour", "kind"), text))
+    if attackers.near is not None and not system.takes_identifiers:
+        text = f"the peers of {system.name} take no identifiers that attackers could choose. Leave it out"
+        findings.append((("attackers", "near"), text))
+    return findings
 
 
 def _check_invariants(spec: TrialSpec) -> list[Finding]:

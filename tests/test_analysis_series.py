@@ -1,0 +1,32 @@
+"""The table over time has in each interval what belongs to that interval alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+from test_judging import a_run, ignore
+
+from analysis.pipeline import analyze
+
+EXPERIMENT = """\
+name: cut
+system: chord
+peers: 12
+workload: {lookups: {rate: 2}}
+telemetry: {metrics_interval: 5 s}
+phases: {join: 0.5 s, settle: 3.5 s, measure: 16 s, drain: 8 s}
+"""
+
+
+def test_an_interval_that_the_measure_phase_cuts_has_no_maintenance_and_the_others_have_theirs(
+    tmp_path: Path, spark: SparkSession
+) -> None:
+    run = a_run(tmp_path, EXPERIMENT)
+    analyze(run, ignore, spark)
+    rows = spark.read.parquet(str(run.tables / "series")).orderBy("start_s").collect()
+    assert [(row.start_s, row.end_s) for row in rows] == [(4, 9), (9, 14), (14, 19), (19, 20)]
+    assert [row.maintenance_messages is None for row in rows] == [False, False, False, True]
+    assert max(row.lookups for row in rows[:3]) > 0
+    whole = [row.maintenance_messages for row in rows[:3]]
+    assert max(whole) < 2 * min(whole)
