@@ -218,6 +218,7 @@ def test_a_partition_breaks_the_ring_and_the_times_before_it_do_not(tmp_path: Pa
     first = found["broken"][0]
     assert 60 < first["at_s"] < 80 and len(first["peers"]) == 2 and "2 rings, of" in first["text"]
     assert first["before"] == ["60 s: fault split begins"]
+    assert ["since 60 s: fault split"] in [each["before"] for each in found["broken"]]
     assert outcome.fidelity.valid
     record = TrialRecord("c-1", "c", {}, spec, outcome.directory, {}, {})
     before, during = judge_invariants([record])

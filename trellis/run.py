@@ -226,6 +226,8 @@ class _Tables(Mapping[str, pd.DataFrame]):
 
 def _with_trials(rows: pd.DataFrame, trials: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of a table with what their trials are, in new columns before the table's own."""
+    if "trial" not in rows:  # the table has no rows, so no files that would say more
+        rows = pd.DataFrame({"trial": pd.Series(dtype=str)})
     taken = set(rows.columns) - {"trial"}
     names = {name: f"trial.{name}" if name in taken else name for name in trials.columns}
     added = trials.rename(columns=names).set_index("trial").loc[rows.pop("trial")].reset_index()

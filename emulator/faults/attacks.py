@@ -9,7 +9,7 @@ from typing import Literal
 from pydantic import Field
 
 from emulator.contract.attack import Attack, AttackerEnvironment, AttackModel, Sending
-from emulator.files.quantities import Duration
+from emulator.files.quantities import Duration, Share
 from emulator.messages.catalogue import decode
 from emulator.messages.message import MalformedMessage, Message
 
@@ -18,7 +18,7 @@ class BlackHole(AttackModel):
     """The attack of a peer that joins, gossips and answers, but passes nothing on."""
 
     kind: Literal["black-hole"] = "black-hole"
-    share: float = Field(1.0, gt=0, le=1, description="share of what it should pass on that vanishes")
+    share: Share = Field(1.0, gt=0, le=1, description="share of what it should pass on that vanishes")
 
     def begin(self, environment: AttackerEnvironment) -> Attack:
         return _BlackHole(environment, self)

@@ -66,6 +66,11 @@ def test_claims_fidelity_and_measures_are_data_frames(run: trellis.Run) -> None:
     assert run.measures.loc["delay_ms", "about"] == "Mean time from publication to delivery."
 
 
+def test_a_table_without_rows_is_an_empty_data_frame(run: trellis.Run) -> None:
+    (run.path / "tables" / "interests").mkdir()
+    assert len(run.tables["interests"]) == 0
+
+
 def test_tables_carry_what_their_trials_are(run: trellis.Run) -> None:
     rows = run.tables["deliveries"]
     assert rows.columns.tolist()[:5] == [

@@ -36,7 +36,7 @@ class BrokenAt:
     peers: Sequence[int]
     text: str
     before: Sequence[str]
-    """What happened in the last seconds before."""
+    """The faults that had begun earlier and held, and what happened in the last seconds before."""
 
 
 class _Lives(PeersUp):
@@ -125,8 +125,10 @@ class InvariantWatch:
 
     def _before(self, now: float) -> list[str]:
         last = bisect_right(self._events, (now, chr(0x10FFFF)))
-        recent = [f"{at:g} s: {text}" for at, text in self._events[:last] if at >= now - _BEFORE_S]
-        return recent[-_TOLD:]
+        since = now - _BEFORE_S
+        recent = [f"{at:g} s: {text}" for at, text in self._events[:last] if at >= since]
+        holding = [fault for fault in self._spec.faults if fault.begins < since and now < fault.ends]
+        return [f"since {fault.begins:g} s: fault {fault.name}" for fault in holding] + recent[-_TOLD:]
 
 
 def _sessions(plan: Plan) -> dict[int, list[tuple[float, float]]]:
