@@ -5,18 +5,22 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from emulator.experiment.file import document
 from emulator.experiment.file.document import ExperimentError
 from emulator.experiment.file.load import load
-from emulator.experiment.file.variants import trials
+from emulator.experiment.file.variants import MAX_TRIALS, trials
+from emulator.experiment.run.runs import create_run, open_run
+from emulator.files.yaml_text import read_yaml, write_yaml
 from trellis.campaign.drawing import campaign_of
+from trellis.command.cli import app
 
 FILE = """\
 name: looks
 system: chord
 peers: 30
 draw:
-  faults: [[]]
   {}
 workload: {{lookups: {{rate: 2}}}}
 invariants: {{every: 5 s}}
@@ -46,6 +50,36 @@ def test_files_in_draw_are_found_beside_the_experiment(tmp_path: Path) -> None:
     }
     assert kinds == {"quantiles", "pareto"}
     (tmp_path / "q.txt").unlink()
-    missing = rf":6: draw\.network\.jitter\[0\]\.file: .* no such file: {tmp_path}/q.txt"
+    missing = rf":5: draw\.network\.jitter\[0\]\.file: .* no such file: {tmp_path}/q.txt"
     with pytest.raises(ExperimentError, match=missing):
         load(file)
+
+
+def test_what_a_campaign_writes_may_be_larger_than_a_file_of_users(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "looks.yaml"
+    cut = "{at: {from: 50 s, to: 60 s}, for: 5 s, partition: {share: 0.3, senders: told}}"
+    file.write_text(FILE.format(f"faults: {{number: [5, 5], of: [{cut}]}}"))
+    monkeypatch.setattr(document, "_MOST_VALUES", 100)
+    spec = campaign_of(load(file), file, 10)
+    directory = create_run(spec, tmp_path)
+    assert open_run(directory.path)[1] == spec
+    valid = CliRunner().invoke(app, ["validate", str(directory.path)])
+    assert valid.exit_code == 0 and "valid: 10 trials" in valid.stdout
+    with pytest.raises(ExperimentError, match="more than 100 keys and values"):
+        load(directory.experiment)
+
+
+def test_the_most_trials_of_a_campaign_with_five_faults_each_can_be_read_again() -> None:
+    fault = {
+        "name": "drawn-1",
+        "at": "99.1234 s",
+        "for": "9.12345 s",
+        "links": {"share": 0.3, "delay": "9 ms"},
+    }
+    trial = [10_000, {"kind": "poisson", "mean_session": "300 s", "mean_gap": "60 s"}, 50, [fault] * 5]
+    some = MAX_TRIALS // 100
+    text = write_yaml({"vary": {"seed,churn.model,peers,faults": [trial] * some}})
+    read_yaml(text, most=document.WRITTEN * document._MOST_VALUES // 100)
+    assert len(text) < document.WRITTEN * document._MOST_BYTES // 100

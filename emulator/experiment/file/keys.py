@@ -57,10 +57,7 @@ def types_at(root: type[BaseModel], key: Key) -> Alternatives:
     """Return the types of `key`, whatever the kinds above it are. There are none if there is no such key."""
     here: Alternatives = (root,)
     for part in key:
-        if isinstance(part, int):
-            here = members_of(here)
-        else:
-            here = fields(here).get(part, ())
+        here = members_of(here) if isinstance(part, int) else fields(here).get(part, ())
     return here
 
 
