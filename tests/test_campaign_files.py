@@ -14,6 +14,7 @@ from emulator.experiment.file.variants import MAX_TRIALS, trials
 from emulator.experiment.run.runs import create_run, open_run
 from emulator.files.yaml_text import read_yaml, write_yaml
 from trellis.campaign.drawing import campaign_of
+from trellis.command import campaign_command
 from trellis.command.cli import app
 
 FILE = """\
@@ -83,3 +84,10 @@ def test_the_most_trials_of_a_campaign_with_five_faults_each_can_be_read_again()
     text = write_yaml({"vary": {"seed,churn.model,peers,faults": [trial] * some}})
     read_yaml(text, most=document.WRITTEN * document._MOST_VALUES // 100)
     assert len(text) < document.WRITTEN * document._MOST_BYTES // 100
+
+
+def test_each_condition_has_a_smaller_file_of_its_own() -> None:
+    texts = ["hit_ratio >= 99 %", "hit_ratio > 99 %", "hit_ratio == 99 %", *(f"{'a' * 70}{i}" for i in "12")]
+    names = [campaign_command._name_of_smaller("chord.seed=7-7", text) for text in texts]
+    assert len(set(names)) == len(texts)
+    assert names[0] == "chord.seed=7-7-hit-ratio-99-5deba08e.yaml", "a resumed campaign finds it again"

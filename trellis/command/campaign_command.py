@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import re
 import shlex
 from collections.abc import Iterator, Mapping
@@ -128,7 +129,7 @@ def _make_smaller(directory: RunDirectory, spec: ExperimentSpec, most: int, budg
         replay = Replay(judge)
         for expectation, name in _failing(read_summary(directory))[:most]:
             text, is_invariant = expectation["text"], not expectation["measure"]
-            file = into / f"{name[:100]}-{re.sub('[^a-z0-9]+', '-', text.lower()).strip('-')[:60]}.yaml"
+            file = into / _name_of_smaller(name, text)
             if not file.exists():
                 err.print(f"making {name} smaller, which breaks: {text}", markup=False, soft_wrap=True)
                 values = every[name].spec.model_dump(mode="json")
@@ -143,6 +144,13 @@ def _make_smaller(directory: RunDirectory, spec: ExperimentSpec, most: int, budg
                 title = f"{spec.title or spec.name}: {text}"
                 write_whole(file, experiment_text(f"{spec.name[:50]}-smaller", title, text, values))
             _say_smaller(text, file)
+
+
+def _name_of_smaller(trial: str, expectation: str) -> str:
+    """Return the name of the file of a trial that was made smaller, another one for each expectation."""
+    words = re.sub("[^a-z0-9]+", "-", expectation.lower()).strip("-")[:60]
+    digest = hashlib.sha256(expectation.encode()).hexdigest()[:8]
+    return f"{trial[:100]}-{words}-{digest}.yaml"
 
 
 def _say_how_to_see_all(directory: RunDirectory) -> None:
