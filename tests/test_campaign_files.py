@@ -10,12 +10,15 @@ from typer.testing import CliRunner
 from emulator.experiment.file import document
 from emulator.experiment.file.document import ExperimentError
 from emulator.experiment.file.load import load
+from emulator.experiment.file.spec import TrialSpec
 from emulator.experiment.file.variants import MAX_TRIALS, trials
 from emulator.experiment.run.runs import create_run, open_run
 from emulator.files.yaml_text import read_yaml, write_yaml
 from trellis.campaign.drawing import campaign_of
+from trellis.campaign.replay import experiment_text
 from trellis.command import campaign_command
 from trellis.command.cli import app
+from trellis.command.exits import UserError
 
 FILE = """\
 name: looks
@@ -91,3 +94,34 @@ def test_each_condition_has_a_smaller_file_of_its_own() -> None:
     names = [campaign_command._name_of_smaller("chord.seed=7-7", text) for text in texts]
     assert len(set(names)) == len(texts)
     assert names[0] == "chord.seed=7-7-hit-ratio-99-5deba08e.yaml", "a resumed campaign finds it again"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "name: x\n",
+        "peers: 5\nfaults: 7\n",
+        "peers: [1]\n",
+        "peers: {1\n",
+        "[]\n",
+        "peers: 5\nfaults: [7]\n",
+    ],
+)
+def test_a_damaged_smaller_file_is_told_to_be_removed(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "smaller.yaml"
+    file.write_text(text)
+    with pytest.raises(
+        UserError, match=r"smaller\.yaml is damaged: remove it, and the campaign makes it again"
+    ):
+        campaign_command._say_smaller("hit_ratio >= 99 %", file)
+
+
+def test_a_smaller_file_is_told_with_its_size(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "smaller.yaml"
+    file.write_text(FILE.format("peers: [20]"))
+    values = load(file).model_dump(mode="json", include=set(TrialSpec.model_fields))
+    file.write_text(experiment_text("smaller", "", "lookup_success >= 90 %", values))
+    campaign_command._say_smaller("lookup_success >= 90 %", file)
+    told = "breaks lookup_success >= 90 % with 30 peers and 0 faults: trellis run"
+    assert told in capsys.readouterr().out

@@ -164,11 +164,16 @@ def _say_how_to_see_all(directory: RunDirectory) -> None:
 
 
 def _say_smaller(expectation: str, file: Path) -> None:
-    """Print how small the trial is, and the command that shows it."""
-    from emulator.experiment.file.document import read_document
+    """Print how small the trial is, and the command that shows it. Raises UserError for a damaged file."""
+    from emulator.experiment.file.document import ExperimentError
+    from emulator.experiment.file.load import load
 
-    values = read_document(file).values
-    size = f"{counted(values['peers'], 'peer')} and {counted(len(values.get('faults') or []), 'fault')}"
+    try:
+        spec = load(file, check_files=False)
+    except ExperimentError as error:
+        what = f"{error}\n{shlex.quote(str(file))} is damaged"
+        raise UserError(f"{what}: remove it, and the campaign makes it again") from None
+    size = f"{counted(spec.peers, 'peer')} and {counted(len(spec.faults), 'fault')}"
     see = f"trellis run {shlex.quote(str(file))}"
     out.print(f"breaks {expectation} with {size}: {see}", markup=False, soft_wrap=True)
 
