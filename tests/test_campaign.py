@@ -237,6 +237,29 @@ def test_nothing_is_left_that_a_failure_does_not_need() -> None:
     assert VALUES["peers"] == 50, "what was given is not changed"
 
 
+def test_what_a_failure_needs_is_halved_as_far_as_it_goes() -> None:
+    values: Values = {
+        "peers": 40,
+        "faults": [{"name": "cut", "for": "30 s"}, {"name": "gone", "for": None}],
+        "attackers": {"share": 0.5, "number": None},
+        "workload": {"broadcast": {"rate": 8.0}, "values": {"count": 100, "gets": 20.0, "updates": 0.0}},
+        "phases": dict.fromkeys(("join", "settle", "measure", "drain"), "1 s"),
+    }
+
+    def fails(smaller: Values) -> bool:
+        asked, faults = smaller["workload"]["values"], smaller["faults"]
+        is_long = len(faults) == 2 and parse_duration(faults[0]["for"]) > 5
+        return bool(smaller["peers"] == 40 and smaller["attackers"] and is_long and asked["count"] >= 25)
+
+    left = shrink(values, fails, 500, lambda word: None)
+    assert [fault["for"] for fault in left["faults"]] == ["7.5 s", None]
+    assert round(40 * left["attackers"]["share"]) == 1
+    assert left["workload"]["broadcast"]["rate"] == 1.0
+    assert left["workload"]["values"] == {"count": 25, "gets": 0.625, "updates": 0.0}
+    counted = values | {"attackers": {"share": None, "number": 9}}
+    assert shrink(counted, fails, 500, lambda word: None)["attackers"] == {"share": None, "number": 1}
+
+
 def test_what_every_part_is_needed_for_stays_and_a_budget_is_kept() -> None:
     tried: list[Values] = []
 

@@ -12,11 +12,12 @@ from faults_by_hand import CHURN, fault, run_with, sessions, up
 from fleet_toys import Flood, FloodParameters
 from realtime_world import World
 from runtime_diary import Diary, diary_spec, diary_system
-from small_trial import make_plan, run
+from small_trial import make_plan, run, trial_spec
 
 from emulator.contract.protocol import Environment
 from emulator.contract.registry import WORKLOADS
 from emulator.experiment.plan.draw_plan import draw_plan
+from emulator.experiment.plan.undrawable import Undrawable
 from emulator.experiment.run.fidelity import FaultReport
 from emulator.faults.spec import FaultSpec
 from emulator.runtime.plan_script import faults_hit
@@ -92,6 +93,24 @@ def test_whether_a_crash_hits_somebody_does_not_depend_on_its_place_in_the_file(
     faults = [second, first] if turned else [first, second]
     with pytest.raises(ValueError, match=rf"faults\.{1 - turned}\.crash: none of its 1 peers is up at 25 s"):
         draw_plan(diary_spec(4, end=60.0, faults=faults))
+
+
+@pytest.mark.parametrize(
+    "hit",
+    [
+        fault("all", "20 s", "3 s", crash={"share": 1}),
+        fault("away", "0 s", None, bootstrap="away"),
+    ],
+)
+def test_faults_that_leave_nobody_up_are_blamed_and_not_churn(hit: dict[str, Any]) -> None:
+    told = r"no peer is up then\. Crash or pause fewer peers, or end the faults sooner \(`for`\)"
+    asked: dict[str, Any] = {"workload": {"lookups": {"rate": 20}}}
+    with pytest.raises(Undrawable, match=rf"^faults: a lookup at [\d.]+ s of trial time: {told}$"):
+        draw_plan(trial_spec("chord", 30, 60.0, **asked, faults=[hit]))
+    gone = {"churn": {"crash": {"at": "20 s", "share": 1.0}}}
+    for faults in ([], [hit | {"at": "15 s"}]):
+        with pytest.raises(Undrawable, match=r"^churn\.model: a lookup at .* no peer is up then"):
+            draw_plan(trial_spec("chord", 30, 60.0, **asked, **gone, faults=faults))
 
 
 def test_who_is_to_join_while_the_bootstrap_service_is_away_joins_when_it_answers() -> None:

@@ -175,3 +175,27 @@ def test_classes_that_cannot_be_are_refused(tmp_path: Path, classes: str, told: 
     (found,) = problems(file)
     assert found.startswith("experiment.yaml:10: network.bandwidth.classes")
     assert told in found
+
+
+@pytest.mark.parametrize(
+    ("part", "key"),
+    [
+        ("faults: [{name: cut, at: 20 s, for: 5 s, partition: {region: us}}]", "faults[0].partition.region"),
+        ("faults: [{name: halt, at: 20 s, for: 5 s, pause: {region: us}}]", "faults[0].pause.region"),
+        ("attackers: {region: us, behaviour: black-hole}", "attackers.region"),
+    ],
+)
+def test_faults_and_attackers_of_a_region_without_peers_are_refused(
+    tmp_path: Path, part: str, key: str
+) -> None:
+    file = tmp_path / "experiment.yaml"
+    file.write_text(
+        "name: empty\nsystem: {name: vitis}\npeers: 20\n"
+        "workload: {subscriptions: {kind: random, topics: 10, per_peer: 2, buckets: 1}}\nnetwork:\n"
+        "  latency:\n    kind: regions\n    regions: [{name: eu, share: 0.99}, {name: us, share: 0.01}]\n"
+        f"    rtt: {{eu: {{eu: 10 ms, us: 80 ms}}, us: {{us: 12 ms}}}}\n{part}\n"
+    )
+    share, found = problems(file)
+    told = 'no peer of 20 is in "us". Raise its share in network.latency.regions, or peers'
+    assert found == f"experiment.yaml:10: {key}: {told}"
+    assert "network.latency.regions[1].share: 0.01 of 20 peers is nobody" in share

@@ -81,6 +81,10 @@ class Group(Model):
         if problem := self._unknown(crowd):
             return [(key, problem)]
         count = self.count(crowd)
+        if not count and key == "region":
+            named = " or ".join(f'"{name}"' for name in self.regions)
+            wanted = "Raise its share in network.latency.regions, or peers"
+            return [(key, f"no peer of {crowd.peers} is in {named}. {wanted}")]
         if not count:
             return [(key, f"{self.share:g} of {crowd.peers} peers is nobody. Give a `number`")]
         if count > crowd.peers or (others and count == crowd.peers):

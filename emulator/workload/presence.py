@@ -8,6 +8,14 @@ from numpy.typing import NDArray
 from emulator.churn.sessions import Sessions
 
 
+class NobodyUp(ValueError):
+    """No peer that something is asked of is up at its time. `told` says so, without what to do about it."""
+
+    def __init__(self, key: str, told: str, advice: str) -> None:
+        super().__init__(f"{key}: {told}. {advice}")
+        self.told = told
+
+
 class Presence:
     """The peers of a trial, which are up or down by their sessions."""
 
@@ -32,14 +40,12 @@ class Presence:
     ) -> int:
         """Return a random peer that is up and that `among` marks.
 
-        Raises ValueError, naming `what` and who is `wanted`, if there is none.
+        Raises NobodyUp, naming `what` and who is `wanted`, if there is none.
         """
         up = self.up(time)
         candidates = np.flatnonzero(up if among is None else up & among)
         if not len(candidates):
-            raise ValueError(
-                f"churn.model: {what} at {time:.3f} s of trial time: no {wanted} is up then. Let more "
-                "peers be up: change churn.model (a trace: start or compress), or lengthen phases.join and "
-                "settle"
-            )
+            told = f"{what} at {time:.3f} s of trial time: no {wanted} is up then"
+            advice = "change churn.model (a trace: start or compress), or lengthen phases.join and settle"
+            raise NobodyUp("churn.model", told, f"Let more peers be up: {advice}")
         return int(candidates[random.integers(len(candidates))])

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from emulator.churn.sessions import Sessions
 from emulator.workload.participants import Participants
-from emulator.workload.presence import Presence
+from emulator.workload.presence import NobodyUp, Presence
 from emulator.workload.spec import Publications as Asked
 from emulator.workload.subscription_sources import Rows
 from emulator.workload.subscriptions import Subscriptions
@@ -65,9 +65,10 @@ def draw_publications(
             subscribers = audience.subscribers(drawn, time, up)
         candidates = subscribers if by_subscriber else np.flatnonzero(up & publishes)
         if not len(candidates):
-            raise ValueError(
-                f"workload.publications: an event at {time:.3f} s of trial time: nobody that may publish is "
-                "up then. Let more peers be up by churn.model, or publish by workload.roles"
+            raise NobodyUp(
+                "workload.publications",
+                f"an event at {time:.3f} s of trial time: nobody that may publish is up then",
+                "Let more peers be up by churn.model, or publish by workload.roles",
             )
         topic[event] = drawn
         publisher[event] = candidates[random.integers(len(candidates))]
@@ -80,11 +81,12 @@ def _draw_followed(
     """Return a topic, drawn by rate, among those with a subscriber that is up: the limit of drawing again and
     again."""
     if not len(followed):
-        raise ValueError(
-            f"workload.publications: an event at {time:.3f} s of trial time has no possible audience: "
-            "no peer that is up then subscribes to anything. Let more peers be up by churn.model, phases.join"
-            " and settle, or subscribe by workload.subscriptions and roles, or write publisher: any if "
-            "subscribers may not publish"
+        raise NobodyUp(
+            "workload.publications",
+            f"an event at {time:.3f} s of trial time has no possible audience: no peer that is up then "
+            "subscribes to anything",
+            "Let more peers be up by churn.model, phases.join and settle, or subscribe by "
+            "workload.subscriptions and roles, or write publisher: any if subscribers may not publish",
         )
     share = rates[followed]
     return int(random.choice(followed, p=share / share.sum()))

@@ -98,7 +98,7 @@ def _checked(spec: ExperimentSpec, file: Path, trials: int, again: Mapping[int, 
         draft = Path(folder) / "campaign.yaml"
         draft.write_text(resolved_yaml(spec.model_copy(update={"vary": vary, "draw": {}})))
         try:
-            return load(draft)
+            return load(draft, is_written=True)
         except ExperimentError as error:
             problems = [_of_range(problem, list(spec.draw), file) for problem in error.problems]
             raise ExperimentError(problems) from None

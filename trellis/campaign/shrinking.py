@@ -24,18 +24,27 @@ _LEFT_OUT: tuple[tuple[str, Any], ...] = (
     ("network.order", "any"),
 )
 """The keys that may be left out, with the value that stands for that."""
+_ASKED = (
+    "workload.publications.events",
+    "workload.lookups.rate",
+    "workload.broadcast.rate",
+    "workload.values.count",
+    "workload.values.gets",
+    "workload.values.updates",
+)
+"""The keys of how much peers are asked for."""
 _SEEDS = 3
 """The seeds with which each step is tried."""
 _FEWEST_PEERS = 2
 _SHORTEST = 1.0
-"""The shortest phase (s) that is tried."""
+"""The shortest phase and fault (s) that is tried."""
 
 
 def smaller(values: Values) -> Iterator[tuple[str, Values]]:
     """Yield what may be tried, with a word for it, the largest steps first.
 
     That is one fault less, a part of the experiment left out, half of the peers, a tenth of them less or one
-    less, and half of what they are asked for and of a phase.
+    less, and half of the attackers, of what peers are asked for, of a fault's time and of a phase.
     """
     for index, fault in enumerate(values.get("faults") or []):
         fewer = copy.deepcopy(values)
@@ -50,16 +59,35 @@ def smaller(values: Values) -> Iterator[tuple[str, Values]]:
             yield f"{round(peers * part)} peers", _with(values, "peers", round(peers * part))
     if peers > _FEWEST_PEERS:
         yield f"{peers - 1} peers", _with(values, "peers", peers - 1)
-    for key in ("workload.publications.events", "workload.lookups.rate"):
+    yield from _fewer_attackers(values)
+    for key in _ASKED:
         count = _at(values, key)
         if isinstance(count, (int, float)) and count > 1:
             fewer_asked = count // 2 if isinstance(count, int) else count / 2
             yield f"{key} {fewer_asked:g}", _with(values, key, fewer_asked)
+    for index, fault in enumerate(values.get("faults") or []):
+        if (shorter := _half_of(fault.get("for"))) is not None:
+            changed = copy.deepcopy(values)
+            changed["faults"][index]["for"] = shorter
+            yield f"the fault {fault.get('name', index)} for {shorter}", changed
     for phase in ("measure", "settle", "join", "drain"):
-        lasts = parse_duration(values["phases"][phase]) / 2
-        if lasts >= _SHORTEST:
-            shorter = format_duration(round(lasts, 1))
+        if (shorter := _half_of(values["phases"][phase])) is not None:
             yield f"{phase} {shorter}", _with(values, f"phases.{phase}", shorter)
+
+
+def _fewer_attackers(values: Values) -> Iterator[tuple[str, Values]]:
+    """Yield half of the attackers, if they are given by how many they are and one is left."""
+    number, share = _at(values, "attackers.number"), _at(values, "attackers.share")
+    if number is not None and number > 1:
+        yield f"{number // 2} attackers", _with(values, "attackers.number", number // 2)
+    if share is not None and 1 <= round(values["peers"] * share / 2) < round(values["peers"] * share):
+        yield f"attackers.share {share / 2:g}", _with(values, "attackers.share", share / 2)
+
+
+def _half_of(duration: str | None) -> str | None:
+    """Return half of a duration, or None if there is none or half of it is too short."""
+    lasts = 0.0 if duration is None else parse_duration(duration) / 2
+    return format_duration(round(lasts, 1)) if lasts >= _SHORTEST else None
 
 
 def shrink(

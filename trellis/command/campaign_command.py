@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import re
 import shlex
 from collections.abc import Iterator, Mapping
@@ -128,7 +129,7 @@ def _make_smaller(directory: RunDirectory, spec: ExperimentSpec, most: int, budg
         replay = Replay(judge)
         for expectation, name in _failing(read_summary(directory))[:most]:
             text, is_invariant = expectation["text"], not expectation["measure"]
-            file = into / f"{name[:100]}-{re.sub('[^a-z0-9]+', '-', text.lower()).strip('-')[:60]}.yaml"
+            file = into / _name_of_smaller(name, text)
             if not file.exists():
                 err.print(f"making {name} smaller, which breaks: {text}", markup=False, soft_wrap=True)
                 values = every[name].spec.model_dump(mode="json")
@@ -147,6 +148,13 @@ def _make_smaller(directory: RunDirectory, spec: ExperimentSpec, most: int, budg
             _say_smaller(text, file)
 
 
+def _name_of_smaller(trial: str, expectation: str) -> str:
+    """Return the name of the file of a trial that was made smaller, another one for each expectation."""
+    words = re.sub("[^a-z0-9]+", "-", expectation.lower()).strip("-")[:60]
+    digest = hashlib.sha256(expectation.encode()).hexdigest()[:8]
+    return f"{trial[:100]}-{words}-{digest}.yaml"
+
+
 def _say_how_to_see_all(directory: RunDirectory) -> None:
     """Print how to get the measures of all trials, and their page."""
     path = shlex.quote(str(directory.path))
@@ -158,11 +166,16 @@ def _say_how_to_see_all(directory: RunDirectory) -> None:
 
 
 def _say_smaller(expectation: str, file: Path) -> None:
-    """Print how small the trial is, and the command that shows it."""
-    from emulator.experiment.file.document import read_document
+    """Print how small the trial is, and the command that shows it. Raises UserError for a damaged file."""
+    from emulator.experiment.file.document import ExperimentError
+    from emulator.experiment.file.load import load
 
-    values = read_document(file).values
-    size = f"{counted(values['peers'], 'peer')} and {counted(len(values.get('faults') or []), 'fault')}"
+    try:
+        spec = load(file, check_files=False)
+    except ExperimentError as error:
+        what = f"{error}\n{shlex.quote(str(file))} is damaged"
+        raise UserError(f"{what}: remove it, and the campaign makes it again") from None
+    size = f"{counted(spec.peers, 'peer')} and {counted(len(spec.faults), 'fault')}"
     see = f"trellis run {shlex.quote(str(file))}"
     out.print(f"breaks {expectation} with {size}: {see}", markup=False, soft_wrap=True)
 

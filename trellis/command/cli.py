@@ -296,7 +296,7 @@ def validate(target: Target, options: Options = None, as_json: Json = False) -> 
 
         say_displaced()
         file = target / "experiment.yaml" if target.is_dir() else locate(target)
-        spec = load(file, options or [])
+        spec = load(file, options or [], is_written=target.is_dir())
         if spec.draw:
             from trellis.campaign.drawing import campaign_of
 

@@ -13,8 +13,10 @@ from emulator.files.quantities import RATE_UNITS
 _QUANTITY = re.compile(r"\s*(-?[0-9]+(?:\.[0-9]+)?)\s*([A-Za-z/%]+)\s*")
 _RANGE = {"from", "to"}
 _MEANT_AS_RANGES = ({"min", "max"}, {"low", "high"}, {"from"}, {"to"})
-_CHOICE = {"any"}
-_LIST = {"number", "of"}
+CHOICE = {"any"}
+"""The keys of a range of which one value is drawn."""
+LIST = {"number", "of"}
+"""The keys of a range of which several values are drawn."""
 _SMALL: Final = 0.001
 """A range of numbers that is smaller is not drawn in steps of a millionth."""
 _MOST: Final = 1000
@@ -43,7 +45,7 @@ def draw(ranges: Mapping[str, Any], random: Random) -> dict[str, Any]:
 def _check_faults(given: Any) -> None:
     """Raises ValueError unless these are faults to be drawn, or lists of faults of which one is drawn."""
     lists = isinstance(given, list) and all(isinstance(each, list) for each in given)
-    if not lists and not (isinstance(given, dict) and set(given) in (_LIST, _CHOICE)):
+    if not lists and not (isinstance(given, dict) and set(given) in (LIST, CHOICE)):
         raise ValueError("write how many there are and what they are drawn from: {number: [0, 3], of: [...]}")
 
 
@@ -55,11 +57,11 @@ def _drawn(given: Any, random: Random) -> Any:
     keys = set(given)
     if keys == _RANGE:
         return _between(given["from"], given["to"], random)
-    if keys == _CHOICE:
+    if keys == CHOICE:
         if not isinstance(given["any"], list) or not given["any"]:
             raise ValueError("`any` is a list of values, one of which is drawn")
         return _drawn(random.choice(given["any"]), random)
-    if keys == _LIST:
+    if keys == LIST:
         return _several(given["number"], given["of"], random)
     if keys in _MEANT_AS_RANGES:
         raise ValueError("a range has the keys `from` and `to`, such as {from: 20, to: 50}")

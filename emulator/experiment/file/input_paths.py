@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import re
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from emulator.experiment.file.document import Document, Key, Problem
-from emulator.experiment.file.keys import files, types_at
+from emulator.experiment.file.draws import CHOICE, LIST
+from emulator.experiment.file.keys import Alternatives, fields, files, members_of, types_at
 from emulator.experiment.file.spec import ExperimentSpec
 from emulator.experiment.file.variants import keys_of
 
@@ -38,7 +40,7 @@ def resolve_files(document: Document, folder: Path, check: bool) -> list[Problem
 
 
 def named_files(values: dict[str, Any]) -> list[Key]:
-    """Return the keys of all files, including those in `vary`."""
+    """Return the keys of all files, including those in `vary` and `draw`."""
     found = list(files((ExperimentSpec,), values))
     vary = values.get("vary")
     for name, choices in vary.items() if isinstance(vary, dict) else ():
@@ -50,7 +52,32 @@ def named_files(values: dict[str, Any]) -> list[Key]:
             elif isinstance(choice, list):
                 for position, (under, value) in enumerate(zip(types_, choice, strict=False)):
                     found += files(under, value, (*place, position))
+    ranges = values.get("draw")
+    for name, given in ranges.items() if isinstance(ranges, dict) else ():
+        types_of_key = types_at(ExperimentSpec, tuple(name.split(".")))
+        if isinstance(given, list):
+            for i, choice in enumerate(given):
+                found += _drawn_files(types_of_key, choice, ("draw", name, i))
+        else:
+            found += _drawn_files(types_of_key, given, ("draw", name))
     return found
+
+
+def _drawn_files(types_: Alternatives, given: Any, key: Key) -> Iterator[Key]:
+    """Yield the keys that name files under a range from which a value of these types is drawn."""
+    if isinstance(given, str) and Path in types_:
+        yield key
+    elif isinstance(given, list):
+        for index, each in enumerate(given):
+            yield from _drawn_files(members_of(types_), each, (*key, index))
+    elif isinstance(given, dict) and set(given) in (CHOICE, LIST):
+        name, drawn = ("any", types_) if set(given) == CHOICE else ("of", members_of(types_))
+        for index, each in enumerate(given[name] if isinstance(given[name], list) else ()):
+            yield from _drawn_files(drawn, each, (*key, name, index))
+    elif isinstance(given, dict):
+        for name, under in fields(types_).items():
+            if name in given:
+                yield from _drawn_files(under, given[name], (*key, name))
 
 
 def _resolved(name: str, base: Path, check: bool) -> str:

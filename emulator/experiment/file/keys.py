@@ -48,14 +48,16 @@ def fields(types_: Alternatives, kind: Any = None) -> dict[str, Alternatives]:
     return found
 
 
+def members_of(types_: Alternatives) -> Alternatives:
+    """Return the types that the values of a list may have."""
+    return tuple(t for list_ in types_ for member in get_args(list_) for t in alternatives(member))
+
+
 def types_at(root: type[BaseModel], key: Key) -> Alternatives:
     """Return the types of `key`, whatever the kinds above it are. There are none if there is no such key."""
     here: Alternatives = (root,)
     for part in key:
-        if isinstance(part, int):
-            here = tuple(t for list_ in here for member in get_args(list_) for t in alternatives(member))
-        else:
-            here = fields(here).get(part, ())
+        here = members_of(here) if isinstance(part, int) else fields(here).get(part, ())
     return here
 
 
@@ -68,9 +70,8 @@ def files(types_: Alternatives, value: Any, key: Key = ()) -> Iterator[Key]:
             if name in value:
                 yield from files(under, value[name], (*key, name))
     elif isinstance(value, list):
-        members = tuple(t for list_ in types_ for member in get_args(list_) for t in alternatives(member))
         for index, each in enumerate(value):
-            yield from files(members, each, (*key, index))
+            yield from files(members_of(types_), each, (*key, index))
 
 
 def takes_percent(model: type[BaseModel], name: str) -> bool:

@@ -53,16 +53,22 @@ S = TypeVar("S", bound=TrialSpec)
 
 
 def load(
-    path: Path, options: Sequence[str] = (), check_files: bool = True, check_systems: bool = True
+    path: Path,
+    options: Sequence[str] = (),
+    check_files: bool = True,
+    check_systems: bool = True,
+    is_written: bool = False,
 ) -> ExperimentSpec:
     """Read an experiment file, with `key=value` options over it.
 
     Files that it names are found relative to it (those of options relative to the current folder),
     with `${NAME}` replaced from the environment; `check_files=False` lets them be missing, for a run
     directory whose plans are drawn. `check_systems=False` lets systems be missing that no package offers
-    here, for a run that is analysed elsewhere. Raises ExperimentError with every problem that there is.
+    here, for a run that is analysed elsewhere. `is_written` lets the file be larger than one of users may be,
+    because Trellis wrote it; so does `check_files=False`. Raises ExperimentError with every problem that
+    there is.
     """
-    document = read_document(path, room=1 if check_files else WRITTEN)
+    document = read_document(path, room=WRITTEN if is_written or not check_files else 1)
     problems = document.problems
     of_text = len(problems)
     fill_kinds(ExperimentSpec, document.values)  # so that options and `vary` find keys below a short form

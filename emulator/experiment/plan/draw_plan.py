@@ -36,6 +36,7 @@ from emulator.files.input_facts import Facts
 from emulator.network.build_network import draw_locations
 from emulator.network.peer_classes import draw_classes
 from emulator.workload.participants import Participants, draw_participants
+from emulator.workload.presence import NobodyUp
 
 
 def draw_plan(spec: TrialSpec) -> Plan:
@@ -57,6 +58,7 @@ def draw_plan(spec: TrialSpec) -> Plan:
     if spec.churn.crash is not None:
         graceful &= sessions.end != spec.churn.crash.at
     who = _participants(spec, sessions, region)
+    without_faults = sessions, who
     spared = spec.attackers.spared if spec.attackers is not None else ()
     attackers = draw_group(spec.attackers, who.role, region, _random(spec, "attackers"), spared)
     if spec.attackers is not None and spec.attackers.identities is not None:
@@ -83,7 +85,13 @@ def draw_plan(spec: TrialSpec) -> Plan:
     if answers is not sessions:
         who = _participants(spec, answers, region)
     with drawn_from(f"workload.{spec.workload.kind.key}"):
-        asked = draw_workload(spec, location, answers, who, of_workload.append)
+        try:
+            asked = draw_workload(spec, location, answers, who, of_workload.append)
+        except NobodyUp as error:
+            if answers is without_faults[0] or not _is_drawable(spec, location, *without_faults):
+                raise
+            text = "Crash or pause fewer peers, or end the faults sooner (`for`)"
+            raise Undrawable([("faults", f"{error.told}. {text}")]) from None
     peers = _table(PEERS, numbers, location, who.role, link_classes, np.isin(numbers, attackers))
     if len(region):
         peers = peers.append_column(REGION, pa.array(region, REGION.type))
@@ -110,6 +118,15 @@ def draw_plan(spec: TrialSpec) -> Plan:
     with drawn_from("network.latency"):  # whose numbers are read here, if no other part needs them
         plan.inputs = facts_of(spec, plan, sum(of_workload, start=Facts()))
     return plan
+
+
+def _is_drawable(spec: TrialSpec, location: NDArray[np.int32], sessions: Sessions, who: Participants) -> bool:
+    """Return whether the workload finds the peers up that it needs."""
+    try:
+        draw_workload(spec, location, sessions, who, lambda facts: None)
+    except NobodyUp:
+        return False
+    return True
 
 
 def _participants(spec: TrialSpec, sessions: Sessions, region: NDArray[np.str_]) -> Participants:
