@@ -14,10 +14,10 @@ _HEAD = """\
 # Measures
 
 The conditions of [`expect`](../expectations.md), `trellis compare --measure` and `summary.json` have these
-measures, by these names. A report shows those that its trials have. The unit `share` is 0 to 1 and may be written in
-percent. Measures marked *part* can be had of a part of a trial, such as `during split` or `from 20 s`. What
-systems report of their own states are the measures `state.NAME`; the pages of systems name them. Packages
-[bring measures of their own](../measures.md).
+measures, by these names. A report shows those that its trials have. The unit `share` is 0 to 1 and may be
+written in percent. Measures marked *part* can be had of a part of a trial, such as `during split` or
+`from 20 s`. What systems report of their own states are the measures `state.NAME`; the pages of systems name
+them. Packages [bring measures of their own](../measures.md).
 """
 _TABLE = "| measure | unit | better | part | meaning |\n|---|---|---|---|---|\n"
 
