@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import pty
+import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -74,3 +79,22 @@ def test_a_file_that_is_there_is_kept(init: Init, tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text("mine")
     assert init("--system", "vitis").exit_code == 2
     assert (tmp_path / "mine.yaml").read_text() == "mine"
+
+
+def test_ctrl_c_at_a_question_is_an_interrupt(tmp_path: Path) -> None:
+    ours, its = pty.openpty()
+    command = [sys.executable, "-c", "from services.command import main; main()", "init", "mine.yaml"]
+    process = subprocess.Popen(
+        command, cwd=tmp_path, stdin=its, stdout=its, stderr=subprocess.PIPE, text=True
+    )
+    os.close(its)
+    try:
+        said = b""
+        while b"between" not in said:
+            said += os.read(ours, 1000)
+        process.send_signal(signal.SIGINT)
+        told = process.communicate(timeout=60)[1]
+    finally:
+        process.kill()
+        os.close(ours)
+    assert (process.returncode, told.strip()) == (130, "interrupted")

@@ -186,7 +186,10 @@ def test_clean_removes_what_is_failed_or_old_after_it_has_asked(trellis: Callabl
     every = {"good", "bad", "failed"}
     result = trellis("clean", "--failed", "--dry-run")
     assert "bad" in result.stdout and "failed" in result.stdout and "good" not in result.stdout
-    assert trellis("clean", "--failed", input="n\n").exit_code == 1
+    refused = trellis("clean", "--failed", input="n\n")
+    assert refused.exit_code == 1 and "nothing was removed" in refused.stdout
+    unasked = trellis("clean", "--failed")
+    assert unasked.exit_code == 2 and "there was no answer, and nothing was done" in unasked.stderr
     assert left() == every
     assert trellis("clean", "--failed", "--older-than", "30 d", input="y\n").exit_code == 0
     assert left() == {"good", "failed"}
