@@ -37,6 +37,13 @@ def run_directory(name: str, namespace: str | None) -> Path | None:
     return None
 
 
+def no_run(name: str) -> str:
+    """Return why a name, which has to mean a release then, is no run directory."""
+    if Path(name).is_dir():
+        return f"{name} is not a run directory: it has no experiment.yaml"
+    return f"there is no run directory {name} here (see: trellis runs)"
+
+
 def trial_lines(standing: Standing) -> Iterator[str]:
     """Yield how many trials are in which state, and a line for each of the last that have begun."""
     from trellis.command.terminal import told
