@@ -12,6 +12,7 @@ import sys
 from types import FrameType
 
 _INTERRUPTED = 130
+_EARLY = "interrupted; nothing was started"
 
 
 def main() -> None:
@@ -25,8 +26,10 @@ def main() -> None:
         run()
     except SystemExit as ended:
         status = ended.code if isinstance(ended.code, int) else 1
-    except KeyboardInterrupt:  # before a command had begun, which says it itself
-        _say("interrupted")
+        if isinstance(getattr(ended.__context__, "__cause__", None), KeyboardInterrupt):
+            _say(_EARLY)  # typer has ended silently, because no command had begun that says it itself
+    except KeyboardInterrupt:
+        _say(_EARLY)
         status = _INTERRUPTED
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)  # what is left to do needs no care
@@ -34,7 +37,7 @@ def main() -> None:
 
 
 def _leave(number: int, frame: FrameType | None) -> None:
-    _say("interrupted; nothing was started")
+    _say(_EARLY)
     os._exit(_INTERRUPTED)
 
 

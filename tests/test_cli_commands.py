@@ -293,6 +293,24 @@ def test_a_full_disk_is_a_message(trellis, file, monkeypatch):
     assert "the disk is full: runs/x" in result.stderr
 
 
+@pytest.mark.parametrize("command", ["run", "campaign", "report", "history"])
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("none/out.xml", "there is no such folder. Make it: mkdir -p none"),
+        ("folder", "it is a folder. Name a file in it, such as folder/junit.xml"),
+        ("/proc/out.xml", "name a file in another folder"),
+    ],
+)
+def test_a_file_for_the_outcome_that_cannot_be_written_is_refused_first(trellis, file, command, name, told):
+    Path("folder").mkdir()
+    result = trellis(command, file, "--junit", name)
+    assert result.exit_code == 2
+    assert f"--junit {name} cannot be written" in result.stderr and told in result.stderr
+    assert ".new" not in result.stderr
+    assert not Path("runs").exists()
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_or_a_request_to_end_ends_a_real_run_with_130_and_no_process(number, file, tmp_path):
     mark = uuid.uuid4().hex

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import os
+import pty
+import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
+from emulator.experiment.file import load as load_module
+from emulator.experiment.file.document import ExperimentError, Place, Problem
 from emulator.experiment.file.load import load
+from emulator.experiment.file.variants import trials
+from emulator.experiment.plan.draw_plan import draw_plan
+from trellis.command import init_command
 from trellis.command.cli import app
 
 Init = Callable[..., Any]
@@ -58,6 +69,9 @@ def test_one_system_with_each_churn_is_valid(churn: str, init: Init, tmp_path: P
             "no workload in common: vitis serves topics",
         ),
         (["--system", "vitsi"], 'no system is called "vitsi". Did you mean "vitis"?'),
+        (["--system", "vitis", "--system", "vitis"], "vitis is named 2 times. Name each system once"),
+        (["--system", "vitis", "--peers", "1"], "should be greater than or equal to 2"),
+        (["--system", "vitis", "--seeds", "1001"], "should be less than or equal to 1000"),
         ([], "no system is named. Add --system NAME"),
     ],
 )
@@ -70,7 +84,63 @@ def test_what_cannot_be_compared_is_refused_and_nothing_is_written(
     assert not (tmp_path / "mine.yaml").exists()
 
 
+@pytest.mark.parametrize("peers", [100, 200])
+def test_most_peers_come_in_an_experiment_with_churn_as_of_skype(
+    peers: int, init: Init, tmp_path: Path
+) -> None:
+    assert init("--system", "vitis", "--churn", "skype", "--peers", str(peers)).exit_code == 0
+    for trial in trials(load(tmp_path / "mine.yaml", [])):
+        sessions = draw_plan(trial.spec).sessions
+        assert len(set(sessions["peer"].to_pylist())) > peers / 2
+
+
+def test_only_systems_that_do_not_fit_are_said_not_to_go_together(
+    init: Init, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(key: str) -> str:
+        def load(file: Path, options: list[str]) -> None:
+            raise ExperimentError([Problem(Place(str(file), 7), key, "is wrong")])
+
+        monkeypatch.setattr(load_module, "load", load)
+        done = init("--system", "vitis", "--system", "rvr")
+        assert done.exit_code == 2 and not (tmp_path / "mine.yaml").exists()
+        return str(done.output.strip())
+
+    assert refused("vary.system.name") == "these systems do not go together: vary.system.name: is wrong"
+    assert refused("phases.join") == "such an experiment cannot be run: phases.join: is wrong"
+
+
 def test_a_file_that_is_there_is_kept(init: Init, tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text("mine")
     assert init("--system", "vitis").exit_code == 2
     assert (tmp_path / "mine.yaml").read_text() == "mine"
+
+
+def test_a_wrong_answer_is_asked_for_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(init_command, "sys", SimpleNamespace(stdin=SimpleNamespace(isatty=lambda: True)))
+    answers = ["vitsi rvr", "rvr rvr", "vitis rvr", "1", "many", "50", "0", "2", "sometimes", "none"]
+    done = CliRunner().invoke(app, ["init", str(tmp_path / "mine.yaml")], input="\n".join(answers) + "\n")
+    assert done.exit_code == 0, done.output
+    assert 'no system is called "vitsi". Did you mean "vitis"?' in done.output
+    assert "1 is no whole number from 2 to 200,000" in done.output
+    spec = load(tmp_path / "mine.yaml", [])
+    assert (spec.peers, spec.repeat) == (50, 2)
+
+
+def test_ctrl_c_at_a_question_is_an_interrupt(tmp_path: Path) -> None:
+    ours, its = pty.openpty()
+    command = [sys.executable, "-c", "from services.command import main; main()", "init", "mine.yaml"]
+    process = subprocess.Popen(
+        command, cwd=tmp_path, stdin=its, stdout=its, stderr=subprocess.PIPE, text=True
+    )
+    os.close(its)
+    try:
+        said = b""
+        while b"between" not in said:
+            said += os.read(ours, 1000)
+        process.send_signal(signal.SIGINT)
+        told = process.communicate(timeout=60)[1]
+    finally:
+        process.kill()
+        os.close(ours)
+    assert (process.returncode, told.strip()) == (130, "interrupted")

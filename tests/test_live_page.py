@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import re
 import signal
 import subprocess
 import sys
@@ -69,6 +70,19 @@ def test_the_page_tells_of_the_trials_while_they_run_and_is_the_report_at_the_en
     run.report.write_text("<h1>the report</h1>")
     assert ask(served.address) == (200, "<h1>the report</h1>")
     assert ask(served.address, "/run.tar.zst")[0] == 404
+
+
+def test_a_screen_reader_has_all_in_one_region_and_no_refresh_that_it_cannot_stop(
+    run: RunDirectory, served: LivePage
+) -> None:
+    with alone(run):
+        page = ask(served.address)[1]
+    body = page.partition("<body>")[2].partition("</body>")[0].strip()
+    assert body.startswith("<main>") and body.endswith("</main>")
+    without = re.sub("<noscript>.*?</noscript>", "", page)
+    assert "http-equiv" in page and "http-equiv" not in without
+    assert "location.reload()" in without
+    assert '<link rel="icon" href="data:,">' in page
 
 
 def test_the_page_says_when_nothing_runs_any_more(run: RunDirectory, served: LivePage) -> None:

@@ -222,6 +222,23 @@ def test_a_release_that_is_not_there_is_told(trellis, world, command):
     assert "there is no release demo in the namespace here. See which there are: helm list" in result.stderr
 
 
+@pytest.mark.parametrize("command", ["status", "open"])
+def test_without_a_cluster_a_name_is_first_said_to_be_no_run_directory(
+    trellis, world, tmp_path, monkeypatch, command
+):
+    monkeypatch.setenv("KUBECONFIG", "/nowhere")
+    monkeypatch.chdir(tmp_path)
+    result = trellis(command, "demo")
+    assert result.exit_code == 2
+    assert result.stderr.startswith("there is no run directory demo here (see: trellis runs). If demo is")
+    assert "no cluster is configured" in result.stderr
+    (tmp_path / "demo").mkdir()
+    assert trellis(command, "demo").stderr.startswith(
+        "demo is not a run directory: it has no experiment.yaml"
+    )
+    assert trellis(command, "demo", "--namespace", "here").stderr.startswith("no cluster is configured")
+
+
 def test_a_volume_that_a_release_has_left_is_told(trellis, world):
     world.objects["persistentvolumeclaims"] = [claim()]
     assert (

@@ -175,6 +175,28 @@ def test_open_of_a_run_without_a_report_says_where_to_look(trellis: Callable[...
     assert "has no report yet. See what it lacks: trellis status runs/a" in result.stderr
 
 
+@pytest.mark.parametrize("command", ["report", "export"])
+def test_a_run_that_is_not_analyzed_says_how_to_or_who_is_at_it(
+    trellis: Callable[..., Result], command: str
+) -> None:
+    run = made("my run", "valid", "valid")
+    result = trellis(command, run.path)
+    assert result.exit_code == 2
+    assert "is not analyzed. First: trellis analyze 'runs/my run'" in result.stderr
+    with alone(run):
+        busy = trellis(command, run.path)
+    assert busy.exit_code == 2 and "trellis analyze" not in busy.stderr
+    assert "another trellis runs or analyzes it. See: trellis status 'runs/my run'" in busy.stderr
+
+
+@pytest.mark.parametrize("command", ["report", "analyze", "status", "open", "compare"])
+def test_a_file_in_place_of_a_run_directory_is_told(trellis: Callable[..., Result], command: str) -> None:
+    Path("x.yaml").write_text(EXPERIMENT)
+    result = trellis(command, "x.yaml", *(["y"] if command == "compare" else []))
+    assert result.exit_code == 2
+    assert "x.yaml is not a run directory: it is a file. Name the run directory" in result.stderr
+
+
 def left() -> set[str]:
     return {path.name for path in Path("runs").iterdir()}
 
@@ -186,7 +208,10 @@ def test_clean_removes_what_is_failed_or_old_after_it_has_asked(trellis: Callabl
     every = {"good", "bad", "failed"}
     result = trellis("clean", "--failed", "--dry-run")
     assert "bad" in result.stdout and "failed" in result.stdout and "good" not in result.stdout
-    assert trellis("clean", "--failed", input="n\n").exit_code == 1
+    refused = trellis("clean", "--failed", input="n\n")
+    assert refused.exit_code == 1 and "nothing was removed" in refused.stdout
+    unasked = trellis("clean", "--failed")
+    assert unasked.exit_code == 2 and "there was no answer, and nothing was done" in unasked.stderr
     assert left() == every
     assert trellis("clean", "--failed", "--older-than", "30 d", input="y\n").exit_code == 0
     assert left() == {"good", "failed"}

@@ -271,8 +271,10 @@ def test_what_nobody_foresaw_keeps_its_traceback_for_the_log_of_the_pod() -> Non
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("moment", ["emulator", "trellis.command.cli", "typer"])
-def test_a_signal_while_the_command_is_being_imported_ends_it_without_a_traceback(
+@pytest.mark.parametrize(
+    "moment", ["emulator", "trellis.command.cli", "typer", "emulator.experiment.plan.provenance"]
+)
+def test_a_signal_before_a_command_has_begun_says_so_and_leaves_no_traceback(
     moment: str, number: int
 ) -> None:
     hook = f"""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from analysis.charts.axis import Axis, Tick, span
-from analysis.charts.chart import WIDTH, Quantity
+from analysis.charts.chart import WIDTH, Quantity, interval
 from analysis.charts.limits import DrawnLimits, Limits, told, upright
 from analysis.charts.numerals import is_share, shown
 
@@ -103,10 +103,8 @@ def _draw(index: int, row: Row, parts: Sequence[str], axis: Axis, x: Quantity) -
         segments.append(Segment(left, round(right - left, 1), style, f"{where}: {x.text(value)}"))
     whisker = None
     if row.half:
-        whisker = (
-            axis.place(axis.clip(shown(total - row.half, x.unit))),
-            axis.place(axis.clip(shown(total + row.half, x.unit))),
-        )
+        low, high = interval(total, row.half, x.unit)
+        whisker = axis.place(axis.clip(shown(low, x.unit))), axis.place(axis.clip(shown(high, x.unit)))
     y = _TOP + _ROW * index
     return DrawnRow(
         row.label,

@@ -178,7 +178,7 @@ def line_chart(
     tags = _tags([one.label for one in series])
     right = WIDTH - 12 - max(9 * len(tag) for tag in tags) - 8
     points = [p for one in series for p in one.points]
-    edges = [shown(edge, y.unit) for p in points for edge in interval(p)]
+    edges = [shown(edge, y.unit) for p in points for edge in interval(p.y, p.half, y.unit)]
     edges += [shown(end, y.unit) for each in limits for end in each.limits.ends]
     low, high = span(edges, from_zero, 100.0 if is_share(y.unit) else None)
     xs = sorted({shown(p.x, x.unit) for p in points})
@@ -210,15 +210,16 @@ def line_chart(
     )  # fmt: skip
 
 
-def interval(point: Point) -> tuple[float, float]:
-    """Return the ends of the interval that are drawn: neither is below 0, unless the value itself is."""
-    low, high = point.y - (point.half or 0), point.y + (point.half or 0)
-    return (max(low, 0.0) if point.y >= 0 else low), high
+def interval(value: float, half: float | None, unit: str) -> tuple[float, float]:
+    """Return the ends of the interval that are drawn: neither is below 0, nor is that of a share above 1,
+    unless the value itself is."""
+    low, high = value - (half or 0), value + (half or 0)
+    return (max(low, 0.0) if value >= 0 else low), (min(high, 1.0) if is_share(unit) and value <= 1 else high)
 
 
 def numbers(point: Point, unit: str) -> tuple[float, ...]:
     """Return a value as it is shown, to six digits, with the ends of its interval if it has one."""
-    found = (point.y, *(interval(point) if point.half is not None else ()))
+    found = (point.y, *(interval(point.y, point.half, unit) if point.half is not None else ()))
     return tuple(float(f"{shown(value, unit):.6g}") for value in found)
 
 
@@ -242,7 +243,7 @@ def drawn_series(
     every = max(len(spots) // 8, 1)
     ends = list[tuple[float, float, float]]()
     for p, (left, _) in zip(one.points, spots, strict=True):
-        low, high = (y_axis.place(y_axis.clip(shown(edge, y_unit))) for edge in interval(p))
+        low, high = (y_axis.place(y_axis.clip(shown(edge, y_unit))) for edge in interval(p.y, p.half, y_unit))
         ends.append((left, low, high))
     whiskers, band = list[tuple[float, float, float]](), ""
     if any(p.half for p in one.points):

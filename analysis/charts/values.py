@@ -64,7 +64,7 @@ def _of_lines(chart: LineChart) -> Values:
         for p in one.points:
             ends: tuple[float, ...] = ()
             if has_intervals:
-                low, high = interval(p)
+                low, high = interval(p.y, p.half, y.unit)
                 ends = (nan, nan) if p.half is None else (shown(low, y.unit), shown(high, y.unit))
             rows.append((number, one.label, shown(p.x, x.unit), shown(p.y, y.unit), *ends))
     return Values(("number", "series", "x", "y", *(("low", "high") if has_intervals else ())), rows)
@@ -77,9 +77,8 @@ def _of_bars(chart: BarChart) -> Values:
     for number, row in enumerate(chart.bars):
         ends: tuple[float, ...] = ()
         if has_intervals:
-            total = sum(row.values)
-            half = nan if row.half is None else row.half
-            ends = (shown(total - half, unit), shown(total + half, unit))
+            low, high = interval(sum(row.values), row.half, unit)
+            ends = (nan, nan) if row.half is None else (shown(low, unit), shown(high, unit))
         for part, value in enumerate(row.values):
             rows.append((number, row.label, part, chart.parts[part], shown(value, unit), *ends))
     columns = ("number", "bar", "part_number", "part", "value")

@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from analysis.charts.bars import BarChart
+from analysis.charts.chart import interval
 from analysis.charts.numerals import shown
 from analysis.export.style import (
     HATCHES,
@@ -47,9 +48,9 @@ def draw_bars(chart: BarChart, width: float) -> Figure:
             )  # fmt: skip
             left += shown(value, unit)
         if row.half:
-            axes.errorbar(
-                left, number, xerr=shown(row.half, unit), color=INK, linewidth=0.8, capsize=2, capthick=0.8
-            )
+            low, high = (shown(end, unit) for end in interval(sum(row.values), row.half, unit))
+            reach = [[max(left - low, 0)], [max(high - left, 0)]]
+            axes.errorbar(left, number, xerr=reach, color=INK, linewidth=0.8, capsize=2, capthick=0.8)
         for each in row.limits:
             ends = [shown(end, unit) for end in each.ends]
             sides = (number - PAPER_REACH, number + PAPER_REACH)

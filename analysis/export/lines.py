@@ -88,7 +88,7 @@ def _draw_series(axes: Axes, one: Series, laid_out: DrawnSeries, label: str, cha
     xs = [shown(p.x, x.unit) for p in one.points]
     ys = [shown(p.y, y.unit) for p in one.points]
     if any(p.half for p in one.points):
-        ends = [interval(p) for p in one.points]
+        ends = [interval(p.y, p.half, y.unit) for p in one.points]
         lows, highs = ([shown(end[i], y.unit) for end in ends] for i in (0, 1))
         if len(xs) > 1:
             axes.fill_between(xs, lows, highs, color=colour(number), alpha=0.2, linewidth=0)

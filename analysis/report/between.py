@@ -44,6 +44,8 @@ class Difference:
     needed: int | None
     """The seeds at which a difference of this size and spread would show; None if it shows, or if more than
     `MOST_SEEDS` would be needed, or one seed says nothing of its spread."""
+    seeds: int
+    """The seeds at which both have valid trials, also where the measure could not be had."""
 
     @property
     def is_shown(self) -> bool:
@@ -62,10 +64,12 @@ class Difference:
         """The sentence that says what these seeds allow to say."""
         if self.by.mean == 0 and not self.by.ci95:
             return "equal" if self.by.n == 1 else "equal at each seed"
+        if self.by.n == 1 and self.seeds > 1:
+            return f"{self._way}, but measured at one seed of {self.seeds}, which says nothing of chance"
         if self.by.n == 1:
             return "one seed says nothing of chance: set repeat"
         if not self.is_shown and not self.by.ci95:
-            return f"the same difference at {self.by.n} seeds; {_SIGNS} seeds would show it"
+            return f"{self._way} by the same at each of {self.by.n} seeds; {_SIGNS} seeds would show it"
         if not self.is_shown:
             seeds = f"about {self.needed} seeds" if self.needed else f"more than {MOST_SEEDS:,} seeds"
             return f"no difference shown; {seeds} would show one of this size"
@@ -74,10 +78,14 @@ class Difference:
         return "better" if (self.by.mean < 0) == (self.better == "lower") else "worse"
 
     @property
+    def _way(self) -> str:
+        return "higher" if self.by.mean > 0 else "lower"
+
+    @property
     def verdict(self) -> str:
         """The reading in a few words."""
         if self.by.n == 1 and self.by.mean:
-            return f"{'higher' if self.by.mean > 0 else 'lower'} at one seed"
+            return f"{self._way} at one seed{f' of {self.seeds}' if self.seeds > 1 else ''}"
         return self.reading.partition(";")[0]
 
     @property
@@ -198,6 +206,7 @@ def _differences(
             other=math.fsum(two for _, two in both) / len(both),
             by=by,
             needed=_needed(by),
+            seeds=len(pairs),
         )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from analysis.charts.numerals import number, quantity
@@ -21,23 +21,24 @@ def facts(
 ) -> list[Fact]:
     """Return the setting of a run, most important first, with these lines of its workload.
 
-    Absent parts of the experiment are left out.
+    Absent parts of the experiment are left out, and so are base values of what is varied: no trial has them.
     """
     vary = _by_key(part(experiment, "vary"))
+    fixed = _without(experiment, vary)
     described = {
         "System": (("system.parameters",), _system(part(experiment, "system"), vary)),
         "Peers": (
             ("peers",),
-            "" if "peers" in vary or "peers" not in experiment else number(experiment["peers"]),
+            number(fixed["peers"]) if "peers" in fixed else "",
         ),
-        "Runtime": (("runtime",), _runtime(part(experiment, "runtime"))),
-        "Network": (("network",), _network(part(experiment, "network"))),
-        "Churn": (("churn",), _churn(part(experiment, "churn"))),
-        "Faults": (("faults",), "; ".join(map(_fault, experiment.get("faults") or []))),
-        "Attackers": (("attackers",), _attackers(part(experiment, "attackers"))),
-        "Processing": (("processing",), _processing(part(experiment, "processing"))),
+        "Runtime": (("runtime",), _runtime(part(fixed, "runtime"))),
+        "Network": (("network",), _network(part(fixed, "network"))),
+        "Churn": (("churn",), _churn(part(fixed, "churn"))),
+        "Faults": (("faults",), "; ".join(map(_fault, fixed.get("faults") or []))),
+        "Attackers": (("attackers",), _attackers(part(fixed, "attackers"))),
+        "Processing": (("processing",), _processing(part(fixed, "processing"))),
         **{line.title: (tuple(line.keys), line.text(experiment)) for line in workload},
-        "Phases": (("phases",), _phases(part(experiment, "phases"))),
+        "Phases": (("phases",), _phases(part(fixed, "phases"))),
         "Seeds": (("seed", "repeat"), _seeds(summary)),
     }
     found = []
@@ -59,6 +60,17 @@ def _by_key(vary: Mapping[str, Any]) -> dict[str, list[Any]]:
         keys = keys_of(entry)
         for position, key in enumerate(keys):
             found[key] = [value[position] for value in values] if len(keys) > 1 else values
+    return found
+
+
+def _without(tree: Mapping[str, Any], keys: Collection[str]) -> dict[str, Any]:
+    """Return a tree without the values at these dotted keys."""
+    here = {key for key in keys if "." not in key}
+    found = {}
+    for name, value in tree.items():
+        below = [key.removeprefix(f"{name}.") for key in keys if key.startswith(f"{name}.")]
+        if name not in here:
+            found[name] = _without(value, below) if below and isinstance(value, Mapping) else value
     return found
 
 
@@ -94,7 +106,8 @@ def _runtime(runtime: Mapping[str, Any]) -> str:
             hosts = "local processes" if kind == "processes" else "pods"
             scale = float(runtime.get("time_scale", 1.0))
             stretched = "" if scale == 1 else f", time stretched by {number(scale)}"
-            return f"real time: gRPC between {plain(runtime.get('hosts', '?'))} {hosts}{stretched}"
+            count = f"{plain(runtime['hosts'])} " if "hosts" in runtime else ""
+            return f"real time: gRPC between {count}{hosts}{stretched}"
         case kind:
             return str(kind or "")
 
@@ -103,16 +116,15 @@ def _network(network: Mapping[str, Any]) -> str:
     latency = part(network, "latency")
     match latency.get("kind"):
         case "king":
-            text = (
-                f"generated like the King measurements, {plain(latency.get('hosts', 1740))} places, "
-                f"mean RTT {latency.get('mean_rtt', '180 ms')}"
-            )
+            text = "generated like the King measurements"
+            text += f", {plain(latency['hosts'])} places" if "hosts" in latency else ""
+            text += f", mean RTT {latency['mean_rtt']}" if "mean_rtt" in latency else ""
         case "constant":
-            text = f"RTT {latency.get('rtt', '100 ms')} between every pair"
+            text = f"RTT {latency['rtt']} between every pair" if "rtt" in latency else "equal RTTs"
         case "regions":
             text = _regions(latency)
         case None:
-            return ""
+            text = ""
         case kind:
             text = f"measured RTTs from {latency.get('file', '?')} ({kind})"
     if times := [str(each.get("at", "?")) for each in network.get("later") or []]:
@@ -120,7 +132,7 @@ def _network(network: Mapping[str, Any]) -> str:
     text += _loss(network.get("loss", 0)) + _jitter(network.get("jitter", "0 s"))
     if network.get("order") == "kept":
         text += ", messages of a pair in order"
-    return text + _bandwidth(part(network, "bandwidth"))
+    return (text + _bandwidth(part(network, "bandwidth"))).removeprefix(", ").removeprefix("; ")
 
 
 def _regions(latency: Mapping[str, Any]) -> str:
@@ -136,8 +148,9 @@ def _loss(loss: Any) -> str:
     if isinstance(loss, Mapping):
         if loss.get("kind") != "bursts":
             return f", loss of kind {loss.get('kind')}"
-        share = quantity(float(loss["mean"]), "share")
-        return f", {share} of messages lost in bursts of {number(float(loss['burst']))}"
+        share = f"{quantity(float(loss['mean']), 'share')} of " if "mean" in loss else ""
+        mean = f" of {number(float(loss['burst']))}" if "burst" in loss else ""
+        return f", {share}messages lost in bursts{mean}"
     return f", {quantity(float(loss), 'share')} of messages lost" if float(loss) > 0 else ""
 
 
@@ -171,13 +184,13 @@ def _processing(processing: Mapping[str, Any]) -> str:
     texts = []
     for each in processing.get("classes") or [processing]:
         named = f"{quantity(float(each['share']), 'share')} {each['name']}: " if "name" in each else ""
-        texts.append(f"{named}{each.get('message')}")
+        texts.append(f"{named}{each.get('message', 'some time')}")
     return f"a message takes {'; '.join(texts)}; waits of at most {processing.get('queue', '60 s')}"
 
 
 def _churn(churn: Mapping[str, Any]) -> str:
     model = part(churn, "model")
-    compress = f", {plain(model.get('compress', 60))} times as fast"
+    compress = f", {plain(model['compress'])} times as fast" if "compress" in model else ""
     match model.get("kind"):
         case "static":
             text = "none: all peers join and stay"
@@ -186,20 +199,24 @@ def _churn(churn: Mapping[str, Any]) -> str:
         case "trace":
             text = f"sessions recorded in {model.get('file', '?')}{compress}"
         case "poisson" | "pareto" as kind:
-            text = (
-                f"{kind.capitalize()} sessions of {model.get('mean_session', '?')} "
-                f"and gaps of {model.get('mean_gap', '?')} on average"
-            )
+            means = {"sessions": model.get("mean_session"), "gaps": model.get("mean_gap")}
+            told = [f"{name} of {mean}" for name, mean in means.items() if mean is not None]
+            text = f"{kind.capitalize()} {' and '.join(told)} on average" if told else f"{kind} sessions"
         case kind:
             text = str(kind or "")
     crowd = part(churn, "flash_crowd")
     if crowd:
-        text += f"; a flash crowd of {plain(crowd.get('peers', '?'))} peers at {crowd.get('at', '?')}"
+        of = f" of {plain(crowd['peers'])} peers" if "peers" in crowd else ""
+        text += f"; a flash crowd{of}{_at(crowd)}"
     crash = part(churn, "crash")
     if crash:
-        share = quantity(float(crash.get("share", 0)), "share")
-        text += f", but {share} of those that are up crash at {crash.get('at', '?')}"
-    return text
+        share = quantity(float(crash["share"]), "share") if "share" in crash else "a share"
+        text += f", but {share} of those that are up crash{_at(crash)}"
+    return text.removeprefix("; ").removeprefix(", but ")
+
+
+def _at(event: Mapping[str, Any]) -> str:
+    return f" at {event['at']}" if "at" in event else ""
 
 
 def _fault(fault: Mapping[str, Any]) -> str:
@@ -223,16 +240,17 @@ def _attackers(attackers: Mapping[str, Any]) -> str:
     if region := attackers.get("region"):
         regions = [region] if isinstance(region, str) else region
         of_all = f"the peers of {', '.join(regions)}"
-    number_of = len(attackers["peers"]) if attackers.get("peers") else attackers.get("number", "?")
+    number_of = len(attackers["peers"]) if attackers.get("peers") else attackers.get("number", "some")
     who = of_all or f"{plain(number_of)} peers"
     if attackers.get("identities"):
         who += f", {plain(attackers['identities'])} of which are one attacker"
     if near := part(attackers, "near"):
         who += f", next to {_parameters({key: value for key, value in near.items() if value is not None})}"
     how = _parameters({key: value for key, value in behaviour.items() if key != "kind"})
-    what = f"{behaviour.get('kind', '?')}{', ' + how if how else ''}"
+    what = ", ".join(filter(None, [behaviour.get("kind"), how]))
     lasts = f" for {attackers['for']}" if attackers.get("for") else ""
-    return f"{who} ({what}) from {attackers.get('at', '0 s')}{lasts}"
+    begins = f" from {attackers['at']}" if "at" in attackers else ""
+    return f"{who}{f' ({what})' if what else ''}{begins}{lasts}"
 
 
 def _phases(phases: Mapping[str, Any]) -> str:

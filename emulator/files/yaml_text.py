@@ -61,7 +61,7 @@ def read_yaml(text: str, most: int) -> tuple[Node | None, Any]:
         node = yaml.compose(text, _Loader)
         return node, yaml.load(text, _Loader)  # of nodes of its own, because merging changes them
     except yaml.MarkedYAMLError as error:
-        raise _bad_yaml(error, len(text.splitlines())) from None
+        raise _bad_yaml(error, text.splitlines()) from None
     except yaml.reader.ReaderError as error:
         found = chr(error.character) if isinstance(error.character, int) else str(error.character)
         line = text.count("\n", 0, max(text.find(found), 0)) + 1
@@ -70,9 +70,12 @@ def read_yaml(text: str, most: int) -> tuple[Node | None, Any]:
         raise BadYaml(1, f"is not YAML: {error}") from None
 
 
-def _bad_yaml(error: yaml.MarkedYAMLError, last: int) -> BadYaml:
-    """Return an error, which at the end of the text is in the `last` line, not in the one after it."""
+def _bad_yaml(error: yaml.MarkedYAMLError, lines: list[str]) -> BadYaml:
+    """Return an error, which at the end of the text is in the last line, not in the one after it."""
+    last = len(lines)
     line = min(error.problem_mark.line + 1, last) if error.problem_mark else 1
+    if lines and "\t" in lines[line - 1][: -len(lines[line - 1].lstrip()) or None]:
+        return BadYaml(line, "has a tab in its indentation. Write spaces")
     began = min(error.context_mark.line + 1, last) if error.context_mark else line
     where = f" (line {began})" if began != line else ""
     what = f"{error.context}{where}, {error.problem}" if error.context else error.problem

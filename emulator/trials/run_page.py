@@ -14,9 +14,11 @@ _PAGE = """<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<meta http-equiv="refresh" content="{period}">
 <meta name="viewport" content="width=device-width">
+<link rel="icon" href="data:,">
 <title>{title}</title>
+<script>setTimeout(() => location.reload(), {period} * 1000);</script>
+<noscript><meta http-equiv="refresh" content="{period}"></noscript>
 <style>
 :root {{ color-scheme: light dark; }}
 body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 52rem; margin: 2rem auto; padding: 0 1rem; }}
@@ -33,9 +35,11 @@ progress {{ width: 100%; }}
 </style>
 </head>
 <body>
+<main>
 <h1>{title}</h1>
 <p>{now}</p>
 {table}
+</main>
 </body>
 </html>
 """

@@ -5,9 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from matplotlib.container import ErrorbarContainer
 
+from analysis.charts.bars import Row, bar_chart
 from analysis.charts.chart import Point, Quantity, Series, line_chart
 from analysis.charts.results import Results
+from analysis.charts.values import values_of
+from analysis.export.bars import draw_bars
 from analysis.report.over_seeds import mean_curve, mean_points, seeds, told
 from emulator.experiment.run.directory import RunDirectory
 
@@ -93,3 +97,27 @@ def test_an_interpolated_value_has_an_interpolated_interval() -> None:
     at = series.at(5.0)
     assert at is not None
     assert (at.y, at.half) == (0.5, pytest.approx(0.3))
+
+
+@pytest.mark.parametrize(
+    ("unit", "value", "half", "ends"),
+    [
+        ("share", 0.185, 1.297, (18.5, 0.0, 100.0)),
+        ("share", 0.5, 0.1, (50.0, 40.0, 60.0)),
+        ("ms", 0.185, 1.297, (0.185, 0.0, 1.482)),
+        ("ms", -1.0, 2.0, (-1.0, -3.0, 1.0)),
+    ],
+)
+def test_the_interval_of_a_share_ends_at_none_and_at_all(
+    unit: str, value: float, half: float, ends: tuple[float, ...]
+) -> None:
+    quantity = Quantity("y", unit)
+    lines = line_chart("n", "t", "a", Quantity("x"), quantity, [Series("s", [Point(0.0, value, half)])])
+    bars = bar_chart("n", "t", "a", quantity, [""], [Row("r", [value], half)])
+    assert lines is not None and bars is not None
+    assert lines.columns[0].numbers == [ends]
+    for chart in (lines, bars):
+        assert values_of(chart).rows[0][-3:] == pytest.approx(ends)
+    drawn_bars = draw_bars(bars, 300.0).axes[0].containers
+    whisker = next(each for each in drawn_bars if isinstance(each, ErrorbarContainer)).lines[2][0]
+    assert [end[0] for end in whisker.get_segments()[0]] == pytest.approx(ends[1:])

@@ -63,7 +63,11 @@ def test_each_variant_is_compared_with_the_first_value_in_its_own_setting(make_r
 
 @pytest.mark.parametrize(
     ("seeds", "reading"),
-    [(2, "the same difference at 2 seeds; 6 seeds would show it"), (5, "the same diff"), (6, "worse")],
+    [
+        (2, "higher by the same at each of 2 seeds; 6 seeds would show it"),
+        (5, "higher by the same"),
+        (6, "worse"),
+    ],
 )
 def test_a_difference_without_spread_is_shown_by_six_seeds_as_fewer_may_agree_by_chance(
     make_run: MakeRun, seeds: int, reading: str
@@ -130,6 +134,15 @@ def test_one_seed_says_nothing_and_equal_seeds_are_equal(make_run: MakeRun) -> N
     assert difference(run).reading == "one seed says nothing of chance: set repeat"
     with_values(run, "rvr.friends=4", "delay_ms", [100.0, 90.0])
     assert difference(run).reading == "equal at each seed"
+
+
+def test_a_measure_that_one_seed_of_several_has_is_not_blamed_on_too_few_seeds(make_run: MakeRun) -> None:
+    run = make_run()
+    with_values(run, "vitis.friends=4", "delay_ms", [10.0, None, 11.0])
+    with_values(run, "rvr.friends=4", "delay_ms", [8.0, 9.0, None])
+    found = difference(run)
+    assert found.reading == "lower, but measured at one seed of 3, which says nothing of chance"
+    assert found.verdict == "lower at one seed of 3"
 
 
 def test_trials_that_are_not_valid_are_left_out_with_their_counterparts_and_counted(

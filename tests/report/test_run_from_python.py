@@ -47,7 +47,7 @@ def test_variants_are_compared_by_a_key(run: trellis.Run) -> None:
     )
     assert (found["base"], found["other"], found["seeds"]) == ("vitis", "rvr", 2)
     assert found["difference"] == pytest.approx(0.93 - 0.995)
-    assert found["reading"] == "the same difference at 2 seeds; 6 seeds would show it"
+    assert found["reading"] == "lower by the same at each of 2 seeds; 6 seeds would show it"
     assert set(run.compare("system.name", base="rvr").other) == {"vitis"}
     with pytest.raises(ResultsError, match="peers is not varied"):
         run.compare("peers")

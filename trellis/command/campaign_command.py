@@ -20,6 +20,7 @@ from trellis.command.steps import (
     analyze_run,
     given_command,
     judge_run,
+    need_junit,
     need_writable,
     new_screen,
     report_outcome,
@@ -64,6 +65,7 @@ def campaign(
     with endings():
         from emulator.trials.sweep import default_jobs, run_sweep
 
+        need_junit(junit)
         directory, spec = _find_campaign(target, options or [], folder, trials)
         screen = new_screen()
         with resumable(directory, "campaign"):

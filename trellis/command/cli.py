@@ -63,6 +63,7 @@ from trellis.command.steps import (
     analyze_run,
     given_command,
     kept_analysis,
+    need_junit,
     need_writable,
     new_screen,
     report_run,
@@ -163,6 +164,7 @@ def run(
         from emulator.experiment.file.variants import trials
         from emulator.trials.sweep import Update, default_jobs, run_sweep
 
+        need_junit(junit)
         of_helm = chart, tuple(values or ()), tuple(chart_set or ()), image_prefix, image_tag
         in_pods = pods.PodOptions(release, namespace, *of_helm, keep, start_limit, patience)
         target = locate(target) if target else None
@@ -272,6 +274,7 @@ def report(
 ) -> None:
     """Write the report of an analyzed run."""
     with endings():
+        need_junit(junit)
         if traces_at:
             check_trace_page(traces_at)
         directory = _open(target)

@@ -66,8 +66,13 @@ def endings() -> Iterator[None]:
     try:
         yield
         return
-    except (typer.Exit, typer.Abort):
+    except typer.Exit:
         raise
+    except typer.Abort as abort:
+        typer.echo(err=True)  # ends the line of the question
+        message, status = "there was no answer, and nothing was done", BAD_INPUT
+        if isinstance(abort.__context__, KeyboardInterrupt):
+            message, status = "interrupted", INTERRUPTED
     except ExperimentError as error:
         count = len(error.problems)
         message = f"{error}\n{counted(count, 'problem')}; nothing was started"

@@ -11,6 +11,7 @@ import typer
 from trellis.command.as_json import Json, say_json
 from trellis.command.exits import BROKEN, UserError, endings
 from trellis.command.outcome import out
+from trellis.command.steps import need_junit
 
 if TYPE_CHECKING:
     from analysis.report.history import History, Past
@@ -42,6 +43,7 @@ def history(
     The exit status is 3 if the last run is worse than the one before.
     """
     with endings():
+        need_junit(junit)
         from analysis.charts.results import ResultsError
         from analysis.report.history import histories
         from analysis.report.junit import write_steps

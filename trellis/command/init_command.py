@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 import sys
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Final
@@ -48,6 +49,9 @@ _WORKLOADS: Final = {
 """,
 }
 """The example of a workload, by the kind that a system serves."""
+_PEERS: Final = (2, 200_000)
+_SEEDS: Final = (1, 1000)
+"""The bounds of the peers and of the seeds that an experiment may have."""
 
 
 class Churn(StrEnum):
@@ -70,11 +74,14 @@ churn:
   model: {kind: poisson, mean_session: 300 s, mean_gap: 60 s}
 """,
     Churn.SKYPE: """\
-# Peers come and go as Skype's supernodes did, in a trace that is played 60 times as fast (docs/churn.md).
+# Peers come and go as Skype's supernodes did, 600 times as fast (docs/churn.md). As there, about a third of
+# them is up at a time. More of them come in a longer measure phase.
 churn:
-  model: {kind: skype, compress: 60}
+  model: {kind: skype, compress: 600}
 """,
 }
+_MEASURE: Final[Mapping[Churn, int]] = {Churn.SKYPE: 300}
+"""The seconds of the measure phase, where more than 120 are needed for most peers to come."""
 
 
 @commands.command()
@@ -86,9 +93,12 @@ def init(
         list[str] | None,
         typer.Option("--system", metavar="NAME", help="A system to compare. Repeatable. Asked for if none."),
     ] = None,
-    peers: Annotated[int | None, typer.Option("--peers", min=1, help="Asked for, or 200.")] = None,
+    peers: Annotated[
+        int | None, typer.Option("--peers", min=_PEERS[0], max=_PEERS[1], help="Asked for, or 200.")
+    ] = None,
     seeds: Annotated[
-        int | None, typer.Option("--seeds", min=1, help="Trials of each system. Asked for, or 5.")
+        int | None,
+        typer.Option("--seeds", min=_SEEDS[0], max=_SEEDS[1], help="Trials of each system. Asked for, or 5."),
     ] = None,
     churn: Annotated[Churn | None, typer.Option("--churn", help="Asked for, or none.")] = None,
 ) -> None:
@@ -102,8 +112,8 @@ def init(
         names = system or _asked_systems()
         kind, schema = _kind_of(names), _needs_schema(names)
         if asks:
-            peers = peers or typer.prompt("How many peers?", 200, type=int)
-            seeds = seeds or typer.prompt("How many seeds of each system?", 5, type=int)
+            peers = peers or typer.prompt("How many peers?", 200, value_proc=_number(*_PEERS))
+            seeds = seeds or typer.prompt("How many seeds of each system?", 5, value_proc=_number(*_SEEDS))
             churn = churn or typer.prompt("How do peers come and go?", Churn.NONE, type=Churn)
         _write(file, _text(file.stem, names, kind, schema, peers or 200, seeds or 5, churn or Churn.NONE))
         name = shlex.quote(str(file))
@@ -116,8 +126,34 @@ def _asked_systems() -> list[str]:
     from emulator.contract.registry import SYSTEMS
 
     out.print(f"systems: {', '.join(SYSTEMS)}", markup=False, soft_wrap=True)
-    answer = str(typer.prompt("Which systems are to be compared? Names with spaces between", "vitis rvr"))
-    return re.split(r"[\s,]+", answer.strip())
+    question = "Which systems are to be compared? Names with spaces between"
+    names: list[str] = typer.prompt(question, "vitis rvr", value_proc=_names)
+    return names
+
+
+def _names(answer: str) -> list[str]:
+    """Return the systems of an answer. Raises BadParameter, upon which the question is asked again."""
+    names = re.split(r"[\s,]+", answer.strip())
+    try:
+        _kind_of(names)
+    except UserError as error:
+        raise typer.BadParameter(str(error)) from None
+    return names
+
+
+def _number(least: int, most: int) -> Callable[[object], int]:
+    """Return what makes an answer a number of this range. It raises BadParameter, as `_names` does."""
+
+    def read(answer: object) -> int:
+        try:
+            number = int(str(answer))
+        except ValueError:
+            number = least - 1
+        if not least <= number <= most:
+            raise typer.BadParameter(f"{answer} is no whole number from {least} to {most:,}. Write one")
+        return number
+
+    return read
 
 
 def _kind_of(names: list[str]) -> str:
@@ -128,6 +164,9 @@ def _kind_of(names: list[str]) -> str:
     for name in names:
         if name not in SYSTEMS:
             raise UserError(f'no system is called "{name}". {suggestion(name, SYSTEMS)}')
+    for name in names:
+        if names.count(name) > 1:
+            raise UserError(f"{name} is named {names.count(name)} times. Name each system once")
     serves = {name: SYSTEMS[name].serves for name in names}
     if len(set(serves.values())) > 1:
         told = ", ".join(f"{name} serves {kind}" for name, kind in serves.items())
@@ -171,7 +210,7 @@ workload:
 {_WORKLOADS[kind]}
 {_CHURN[churn]}
 # Peers join, find their places, are measured, and have a while for what is still on its way.
-phases: {{join: 30 s, settle: 60 s, measure: 120 s, drain: 20 s}}
+phases: {{join: 30 s, settle: 60 s, measure: {_MEASURE.get(churn, 120)} s, drain: 20 s}}
 """
 
 
@@ -203,4 +242,7 @@ def _write(file: Path, text: str) -> None:
         load(file, [])
     except ExperimentError as error:
         file.unlink()
-        raise UserError(f"these systems do not go together: {error}") from None
+        of_systems = all(problem.key.startswith(("system", "vary")) for problem in error.problems)
+        what = "these systems do not go together" if of_systems else "such an experiment cannot be run"
+        told = "; ".join(f"{problem.key}: {problem.text}" for problem in error.problems)
+        raise UserError(f"{what}: {told}") from None

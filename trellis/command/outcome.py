@@ -20,9 +20,17 @@ _SHOWN = 5
 
 
 def need_summary(directory: RunDirectory) -> None:
-    """Raises UserError if the run has not been analyzed."""
-    if not directory.summary.is_file():
-        raise UserError(f"{directory.path} is not analyzed. First: trellis analyze {directory.path}")
+    """Raises UserError if the run has not been analyzed, and OSError."""
+    from emulator.trials.sweep import is_busy
+
+    if directory.summary.is_file():
+        return
+    path = shlex.quote(str(directory.path))
+    if is_busy(directory):
+        raise UserError(
+            f"{path} is not analyzed yet: another trellis runs or analyzes it. See: trellis status {path}"
+        )
+    raise UserError(f"{path} is not analyzed. First: trellis analyze {path}")
 
 
 def say_summary(directory: RunDirectory) -> int:

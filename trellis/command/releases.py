@@ -20,7 +20,7 @@ from trellis.command.exits import INVALID, UserError, endings, err
 from trellis.command.on_kubernetes import cluster_errors, command
 from trellis.command.outcome import out, say_summary
 from trellis.command.pod_options import Namespace
-from trellis.command.run_status import open_report, run_directory, show_run, trial_lines
+from trellis.command.run_status import no_run, open_report, run_directory, show_run, trial_lines
 from trellis.command.watching import View, Watch, show, watch
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def status(
         if (path := run_directory(name, namespace)) is not None:
             show_run(path, as_json, watched)
             return
-    with _release(name, namespace) as (helm, release):
+    with _release(name, namespace, or_run=not namespace) as (helm, release):
         if as_json:
             say_json(_fields(release, helm))
         elif watched:
@@ -152,7 +152,7 @@ def open_(
         return
     from trellis.command.release.relay import Relay
 
-    with _release(name, namespace) as (helm, release):
+    with _release(name, namespace, or_run=not namespace) as (helm, release):
         if helm.release(name) is None and not release.workloads():
             raise UserError(_unknown(release))
         with Relay(release.results) as relay:
@@ -232,15 +232,23 @@ def _view(release: Release, helm: Helm) -> View:
 
 
 @contextlib.contextmanager
-def _release(name: str, namespace: str | None) -> Iterator[tuple[Helm, Release]]:
-    with endings(), cluster_errors():
+def _release(name: str, namespace: str | None, or_run: bool = False) -> Iterator[tuple[Helm, Release]]:
+    """Give a release. If the name might be that of a run directory, an error of the cluster says that it is
+    none."""
+    with endings(), cluster_errors(), contextlib.ExitStack() as stack:
         from trellis.command.release.cluster import Cluster
+        from trellis.command.release.errors import ReleaseError
         from trellis.command.release.helm import Helm
         from trellis.command.release.release import Release
 
-        with contextlib.closing(Cluster(namespace)) as cluster:
+        try:
+            cluster = stack.enter_context(contextlib.closing(Cluster(namespace)))
             cluster.check()
-            yield Helm(cluster.namespace), Release(cluster, name)
+        except ReleaseError as error:
+            if not or_run:
+                raise
+            raise UserError(f"{no_run(name)}. If {name} is a release: {error}") from None
+        yield Helm(cluster.namespace), Release(cluster, name)
 
 
 def _unknown(release: Release) -> str:

@@ -11,7 +11,7 @@ import typer
 
 from emulator.files.input_facts import counted
 from trellis.command.as_json import Json, say_json
-from trellis.command.exits import UserError, endings, err
+from trellis.command.exits import INVALID, UserError, endings, err
 from trellis.command.outcome import out
 
 if TYPE_CHECKING:
@@ -52,7 +52,10 @@ def clean(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list what would be removed.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
 ) -> None:
-    """Remove failed or old run directories. With both options a run has to be failed and old."""
+    """Remove failed or old run directories. With both options a run has to be failed and old.
+
+    The exit status is 1 if the answer is no, and 2 if there is none: --yes removes without asking.
+    """
     with endings():
         from trellis.command.local_runs import find_runs, look
 
@@ -70,8 +73,9 @@ def clean(
         _say_table(found)
         if dry_run:
             return
-        if not yes:
-            typer.confirm(f"remove {counted(len(found), 'run')} for good?", abort=True)
+        if not yes and not typer.confirm(f"remove {counted(len(found), 'run')} for good?"):
+            out.print("nothing was removed", markup=False)
+            raise typer.Exit(INVALID)
         for run in found:
             _remove(run)
 

@@ -28,13 +28,20 @@ _MAX_TRIALS = 20
 def run_directory(name: str, namespace: str | None) -> Path | None:
     """Return the run directory that a name means, None if it means a release.
 
-    A name means a run directory if it has a slash, or if it is a folder with an experiment.yaml. With a
-    namespace it always means a release.
+    A name means a run directory if it has a slash, if it is a file, which is told then, or if it is a folder
+    with an experiment.yaml. With a namespace it always means a release.
     """
     path = Path(name)
-    if namespace is None and ("/" in name or RunDirectory(path).experiment.is_file()):
+    if namespace is None and ("/" in name or path.is_file() or RunDirectory(path).experiment.is_file()):
         return path
     return None
+
+
+def no_run(name: str) -> str:
+    """Return why a name, which has to mean a release then, is no run directory."""
+    if Path(name).is_dir():
+        return f"{name} is not a run directory: it has no experiment.yaml"
+    return f"there is no run directory {name} here (see: trellis runs)"
 
 
 def trial_lines(standing: Standing) -> Iterator[str]:

@@ -50,6 +50,25 @@ def need_writable(directory: RunDirectory) -> None:
     )
 
 
+def need_junit(file: Path | None) -> None:
+    """Raises UserError if the file for JUnit XML cannot be written, before there is an outcome to write."""
+    if file is None:
+        return
+    folder, told = file.parent, f"--junit {shlex.quote(str(file))} cannot be written"
+    if file.is_dir():
+        raise UserError(f"{told}: it is a folder. Name a file in it, such as {file / 'junit.xml'}")
+    if file.exists() and not file.is_file():
+        raise UserError(f"{told}: it is no file. Name another one")
+    if not folder.is_dir():
+        raise UserError(f"{told}: there is no such folder. Make it: mkdir -p {shlex.quote(str(folder))}")
+    try:
+        with TemporaryFile(dir=folder):
+            return
+    except OSError as error:
+        why = error.strerror or type(error).__name__
+    raise UserError(f"{told} ({why}). Make {folder} writable, or name a file in another folder")
+
+
 @contextmanager
 def told_to_operators(directory: RunDirectory, step: str) -> Iterator[None]:
     """Trace a step, if the environment asks for it, below the span of the run's trial.

@@ -54,6 +54,8 @@ def open_run(path: Path) -> tuple[RunDirectory, ExperimentSpec]:
     Raises NoRun, also if its `experiment.yaml` is not what its plans were drawn from, and ExperimentError.
     """
     run = RunDirectory(path)
+    if path.is_file():
+        raise NoRun(f"{path} is not a run directory: it is a file. Name the run directory")
     if not run.experiment.is_file():
         what = "it has no experiment.yaml" if path.is_dir() else "there is no such folder"
         raise NoRun(

@@ -1,0 +1,72 @@
+"""The setting of a run in words, without base values that no trial had."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from analysis.report.setting import facts
+
+KING = {"kind": "king", "hosts": 1740, "mean_rtt": "180 ms"}
+POISSON = {"kind": "poisson", "mean_session": "5 min", "mean_gap": "60 s"}
+
+
+@pytest.mark.parametrize(
+    ("name", "of", "key", "values", "told"),
+    [
+        (
+            "Network",
+            {"network": {"latency": KING, "loss": 0.05}},
+            "network.loss",
+            [0.01, 0.2],
+            "generated like the King measurements, 1,740 places, mean RTT 180 ms; varied: loss 0.01, 0.2",
+        ),
+        (
+            "Network",
+            {"network": {"latency": KING, "loss": 0.05}},
+            "network.latency.mean_rtt",
+            ["50 ms"],
+            "generated like the King measurements, 1,740 places, 5 % of messages lost; varied: mean rtt",
+        ),
+        (
+            "Network",
+            {"network": {"latency": KING, "loss": 0.05}},
+            "network.latency",
+            [KING],
+            "5 % of messages lost; varied: latency (kind king, hosts 1,740, mean rtt 180 ms)",
+        ),
+        (
+            "Churn",
+            {"churn": {"model": POISSON}},
+            "churn.model.mean_session",
+            ["2 min"],
+            "Poisson gaps of 60 s on average; varied: mean session 2 min",
+        ),
+        (
+            "Churn",
+            {"churn": {"model": {"kind": "skype", "compress": 60}}},
+            "churn.model.compress",
+            [30],
+            "sessions like those of Skype supernodes; varied: compress 30",
+        ),
+        (
+            "Churn",
+            {"churn": {"model": {"kind": "static"}, "crash": {"share": 0.1, "at": "30 s"}}},
+            "churn.crash.share",
+            [0.2],
+            "none: all peers join and stay, but a share of those that are up crash at 30 s; varied: share",
+        ),
+        ("Churn", {"churn": {"model": POISSON}}, "churn", [{}], "varied: churn ()"),
+        ("Phases", {"phases": {"join": "1 s", "measure": "2 s"}}, "phases.join", ["9 s"], "measure 2 s"),
+        ("Runtime", {"runtime": {"kind": "processes", "hosts": 2}}, "runtime.hosts", [4], "between local"),
+    ],
+)
+def test_a_base_value_that_is_varied_is_left_out(
+    name: str, of: dict[str, Any], key: str, values: Sequence[Any], told: str
+) -> None:
+    summary = {"trials": [{"seed": 1}]}
+    found = dict(facts(of | {"vary": {key: values}}, summary, []))[name].replace("\N{NO-BREAK SPACE}", " ")
+    assert told in found
+    assert found.startswith(told) or name == "Runtime"
