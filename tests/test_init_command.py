@@ -18,8 +18,6 @@ from typer.testing import CliRunner
 from emulator.experiment.file import load as load_module
 from emulator.experiment.file.document import ExperimentError, Place, Problem
 from emulator.experiment.file.load import load
-from emulator.experiment.file.variants import trials
-from emulator.experiment.plan.draw_plan import draw_plan
 from trellis.command import init_command
 from trellis.command.cli import app
 
@@ -82,16 +80,6 @@ def test_what_cannot_be_compared_is_refused_and_nothing_is_written(
     assert done.exit_code == 2
     assert told in done.output.replace("\n", " ")
     assert not (tmp_path / "mine.yaml").exists()
-
-
-@pytest.mark.parametrize("peers", [100, 200])
-def test_most_peers_come_in_an_experiment_with_churn_as_of_skype(
-    peers: int, init: Init, tmp_path: Path
-) -> None:
-    assert init("--system", "vitis", "--churn", "skype", "--peers", str(peers)).exit_code == 0
-    for trial in trials(load(tmp_path / "mine.yaml", [])):
-        sessions = draw_plan(trial.spec).sessions
-        assert len(set(sessions["peer"].to_pylist())) > peers / 2
 
 
 def test_only_systems_that_do_not_fit_are_said_not_to_go_together(
