@@ -75,8 +75,8 @@ churn:
 """,
     Churn.SKYPE: """\
 # Peers come and go as Skype's supernodes did, in a trace that is played 60 times as fast (docs/churn.md). As
-# there, about a third of `peers` is up at a time, and many never come in a short trial: ask for three times as
-# many.
+# there, about a third of `peers` is up at a time, and many never come in a short trial: ask for three times
+# as many.
 churn:
   model: {kind: skype, compress: 60}
 """,
