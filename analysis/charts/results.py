@@ -222,7 +222,7 @@ def value_label(key: str, value: Any) -> str:
 
 def values_label(values: Mapping[str, Any], keys: Sequence[str]) -> str:
     """Return the values at these keys in words. Keys that are about things of one name say whose they are:
-    "vitis, poisson, session 30 s, absence 20 s"."""
+    "vitis, poisson, session 30 s, absence 20 s". Parameters of which none is given have no words."""
     names = [key_label(key) for key in keys]
     texts = []
     for key, name in zip(keys, names, strict=True):
@@ -231,7 +231,7 @@ def values_label(values: Mapping[str, Any], keys: Sequence[str]) -> str:
         if names.count(name) > 1 and name in text and above:
             text = f"{above[-1].replace('_', ' ')} {text}"
         texts.append(text)
-    return ", ".join(texts)
+    return ", ".join(filter(None, texts))
 
 
 def _analyze(run: RunDirectory) -> str:

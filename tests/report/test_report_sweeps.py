@@ -181,6 +181,9 @@ def test_names_of_variants_say_which_value_is_which() -> None:
         {"network.up.limit": 1, "network.down.limit": 2}, {"network.up.limit": 2, "network.down.limit": 1}
     )
     assert list(variant_labels(of).values()) == ["up limit 1, down limit 2", "up limit 2, down limit 1"]
+    none, some = {"system.parameters": {}}, {"system.parameters": {"friends": 8}}
+    of = variants({"system.name": "vitis", **none}, {"system.name": "rvr", **some})
+    assert list(variant_labels(of).values()) == ["vitis", "rvr, friends 8"]
 
 
 def test_keys_that_are_varied_together_count_once() -> None:
