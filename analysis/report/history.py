@@ -8,6 +8,7 @@ from pathlib import Path
 
 from analysis.charts.results import Results, ResultsError
 from analysis.report.compare import Row, Value
+from emulator.experiment.file.keys import suggestion
 from emulator.experiment.run.directory import RunDirectory
 
 _FIRST = 6
@@ -49,8 +50,9 @@ def histories(runs: Sequence[RunDirectory], measures: Sequence[str] = ()) -> lis
     """
     found = sorted((Results.read(run) for run in runs), key=lambda results: str(results.summary["created"]))
     known = {name: about for results in found for name, about in results.measures.items()}
-    if unknown := [name for name in measures if name not in known]:
-        raise ResultsError(f"no run has the measure {', '.join(unknown)}. There are: {', '.join(known)}")
+    for name in measures:
+        if name not in known:
+            raise ResultsError(f'no run has the measure "{name}". {suggestion(name, known)}')
     chosen = list(measures) or [name for name, about in known.items() if about.get("better")][:_FIRST]
     return [
         history

@@ -63,9 +63,14 @@ def test_a_run_without_the_measure_is_passed_over(runs: list[RunDirectory]) -> N
     assert [each.run.name for each in past] == ["a", "c"]
 
 
-def test_a_measure_that_no_run_has_is_named_with_those_that_are(runs: list[RunDirectory]) -> None:
-    with pytest.raises(ResultsError, match=r"no run has the measure hops\. There are: .*overhead"):
-        histories(runs, ["hops"])
+@pytest.mark.parametrize(
+    ("name", "told"), [("loops", "Known: .*overhead"), ("overhed", r'Did you mean "overhead"\?')]
+)
+def test_a_measure_that_no_run_has_is_told_with_what_was_meant(
+    runs: list[RunDirectory], name: str, told: str
+) -> None:
+    with pytest.raises(ResultsError, match=rf'no run has the measure "{name}"\. {told}'):
+        histories(runs, [name])
 
 
 def test_the_command_tells_of_a_worse_last_run(runs: list[RunDirectory], tmp_path: Path) -> None:
