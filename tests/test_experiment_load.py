@@ -92,7 +92,7 @@ vary:
         ("16", "peers", "is there twice, first in line 2"),
         ("18", "vary.peers[1]", "has to be a whole number"),
         ("18", "vary.peers[2]", "at least 2"),
-        ("19", "vary.phases.settel", 'Did you mean "settle"'),
+        ("19", "vary.phases.settel", 'Did you mean "phases.settle"'),
         ("20", "vary.churn.graceful", "has no values"),
         ("21", "vary.seed", "cannot be varied"),
     ]

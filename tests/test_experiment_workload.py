@@ -120,6 +120,6 @@ def test_the_parts_of_a_workload_can_be_varied(write: Write) -> None:
     varied = "vary: {workload.lookups.rate: [1, 2], workload.lookups.keys: [uniform, peers]}\n"
     assert len(load(write(LOOKUPS + varied)).vary) == 2
     (told,) = problems(write(LOOKUPS + "vary: {workload.lookups.rat: [1]}\n"))
-    assert 'Did you mean "rate"' in told
+    assert 'Did you mean "workload.lookups.rate"' in told
     ranges = RANGES.replace("rvr", "content-flood")
     assert load(write(ranges + "vary: {workload.subscriptions.per_peer: [1, 5]}\n")).vary
