@@ -35,8 +35,11 @@ class TablesInMaking(RunTables):
         there: Mapping[str, DataFrame],
         records: Sequence[TrialRecord] = (),
         troubles: list[Trouble] | None = None,
+        asked: Set[str] | None = None,
     ) -> None:
+        """`asked` has the measures that the tables serve, None if they serve all."""
         self._files = files
+        self._asked = asked
         self._records = records
         self.troubles: list[Trouble] = [] if troubles is None else troubles
         """Reports of what packages bring and could not be made."""
@@ -139,6 +142,9 @@ class TablesInMaking(RunTables):
     def plan(self, name: str) -> DataFrame:
         return read_plan(self.spark, list(self._records), name)
 
+    def serve(self, *measures: str) -> bool:
+        return self._asked is None or not self._asked.isdisjoint(measures)
+
     def __getitem__(self, name: str) -> DataFrame:
         if name not in self._tables:
             order = "tables of packages are made last, in the order of the names of their entry points"
@@ -169,24 +175,7 @@ class TablesInMaking(RunTables):
 
 
 class TablesOnDemand(TablesInMaking):
-    """Tables each of which is made when it is first asked for, by who asks, so that few of them are made.
-
-    With `asked`, they serve these measures alone.
-    """
-
-    def __init__(
-        self,
-        files: TableFiles,
-        there: Mapping[str, DataFrame],
-        records: Sequence[TrialRecord] = (),
-        troubles: list[Trouble] | None = None,
-        asked: Set[str] | None = None,
-    ) -> None:
-        super().__init__(files, there, records, troubles)
-        self._asked = asked
-
-    def serve(self, *measures: str) -> bool:
-        return self._asked is None or not self._asked.isdisjoint(measures)
+    """Tables each of which is made when it is first asked for, by who asks, so that few of them are made."""
 
     def _begin(self, name: str, made: Callable[[], DataFrame]) -> None:
         self._tables[name] = _Promise(made)

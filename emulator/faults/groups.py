@@ -56,7 +56,7 @@ class Group(Model):
 
     @property
     def is_drawn(self) -> bool:
-        """Whether the seed says which peers they are."""
+        """This is true if the seed says which peers they are."""
         return self.share is not None or self.number is not None
 
     def count(self, crowd: Crowd) -> int:
