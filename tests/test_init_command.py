@@ -7,11 +7,13 @@ import pty
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import psutil
 import pytest
 from typer.testing import CliRunner
 
@@ -126,9 +128,23 @@ def test_ctrl_c_at_a_question_is_an_interrupt(tmp_path: Path) -> None:
         said = b""
         while b"between" not in said:
             said += os.read(ours, 1000)
+        _await_sleep(process.pid)
         process.send_signal(signal.SIGINT)
         told = process.communicate(timeout=60)[1]
     finally:
         process.kill()
         os.close(ours)
     assert (process.returncode, told.strip()) == (130, "interrupted")
+
+
+def _await_sleep(pid: int) -> None:
+    """Wait until a process sleeps: a signal that comes just before it reads would not wake it."""
+    process, ends = psutil.Process(pid), time.monotonic() + 60
+    before = None
+    while time.monotonic() < ends:
+        asleep, spent = process.status() == psutil.STATUS_SLEEPING, process.cpu_times()
+        if asleep and spent == before:
+            return
+        before = spent if asleep else None
+        time.sleep(0.2)
+    raise AssertionError("the command does not come to wait for an answer")
