@@ -15,12 +15,14 @@ from pyspark.sql import SparkSession
 from typer.testing import Result
 
 from emulator.experiment.file.load import load
+from emulator.experiment.file.spec import ExperimentSpec
 from emulator.experiment.file.variants import trials
 from emulator.experiment.run.directory import RunDirectory
 from emulator.experiment.run.runs import make_run
 from emulator.runtime.progress import Progress
 from emulator.trials.child import start_program
 from emulator.trials.sweep import Update, run_here, run_sweep
+from trellis.command import campaign_command
 from trellis.on_spark import task as task_module
 from trellis.on_spark.driver import _receive, run_on_executors
 from trellis.on_spark.news import Listener, Teller
@@ -37,6 +39,16 @@ repeat: 2
 phases: {join: 1 s, settle: 1 s, measure: 1 s, drain: 1 s}
 workload:
   subscriptions: {kind: random, topics: 20, per_peer: 2, buckets: 1}
+"""
+CAMPAIGN = """\
+name: split
+system: {name: chord, parameters: {stabilization: 2 s, timeout: 1 s}}
+peers: 12
+draw: {peers: {from: 10, to: 12}}
+faults: [{name: split, at: 30 s, for: 25 s, partition: {share: 0.5}}]
+workload: {lookups: {rate: 0.5}}
+invariants: {every: 5 s}
+phases: {join: 10 s, settle: 10 s, measure: 40 s, drain: 0 s}
 """
 LONG = ["phases={join: 1 s, settle: 1 s, measure: 100000 s, drain: 1 s}", "repeat=1"]
 
@@ -215,6 +227,53 @@ def test_what_cannot_be_is_refused_before_a_run_directory_is_made(
     trellis: Callable[..., Result], file: Path, where: str, options: list[str], reason: str
 ) -> None:
     result = trellis("run", file, "--on", where, *options)
+    assert result.exit_code == 2
+    assert reason in result.stderr
+    assert not Path("runs").exists()
+
+
+def test_a_campaign_on_a_cluster_finds_what_one_at_home_finds(
+    trellis: Callable[..., Result], spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def run_on_session(
+        master: str,
+        directory: RunDirectory,
+        spec: ExperimentSpec,
+        jobs: int | None,
+        update: Callable[[Update], None],
+        command: str,
+    ) -> list[Update]:
+        assert (master, jobs) == ("local[2]", 2)
+        return run_on_executors(directory, spec, spark, update, command, jobs)
+
+    monkeypatch.setattr(campaign_command, "run_on_master", run_on_session)
+    file = tmp_path / "split.yaml"
+    file.write_text(CAMPAIGN)
+    told = {}
+    for place, options in (("home", []), ("there", ["--on", "local[2]", "--jobs", 2])):
+        result = trellis("campaign", file, "--trials", 3, "--shrink", 0, "--out", place, *options)
+        assert result.exit_code == 3, result.stderr
+        (run,) = (tmp_path / place).iterdir()
+        statuses = [json.loads(path.read_text()) for path in run.glob("trials/*/status.json")]
+        assert [("executor" in status) for status in statuses] == [place == "there"] * 3
+        summary = json.loads((run / "summary.json").read_text())
+        told[place] = summary["expectations"]
+    assert told["there"] == told["home"] and told["home"][0]["broken"]
+
+
+@pytest.mark.parametrize(
+    ("where", "reason"),
+    [
+        ("kubernetes", "--on kubernetes: a campaign runs on this machine without --on, or on a master"),
+        ("spark://127.0.0.1:1", "no master answers (127.0.0.1:1: [Errno 111] Connection refused)"),
+    ],
+)
+def test_a_campaign_that_cannot_be_on_a_cluster_is_refused_before_a_run_directory_is_made(
+    trellis: Callable[..., Result], tmp_path: Path, where: str, reason: str
+) -> None:
+    file = tmp_path / "split.yaml"
+    file.write_text(CAMPAIGN)
+    result = trellis("campaign", file, "--on", where)
     assert result.exit_code == 2
     assert reason in result.stderr
     assert not Path("runs").exists()

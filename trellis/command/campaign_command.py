@@ -15,6 +15,7 @@ import typer
 from emulator.files.input_facts import counted
 from trellis.command.exits import INVALID, VALID, UserError, endings, err, readable, resumable
 from trellis.command.inputs import check_expectations
+from trellis.command.on_spark import need_master, run_on_master
 from trellis.command.outcome import out, say_summary, say_verdict
 from trellis.command.steps import (
     analyze_run,
@@ -51,6 +52,14 @@ def campaign(
     jobs: Annotated[
         int | None, typer.Option("--jobs", min=1, help="Trials at once. Default: the cores.")
     ] = None,
+    master: Annotated[
+        str | None,
+        typer.Option(
+            "--on",
+            metavar="MASTER",
+            help="A master of Spark whose executors run the trials: spark://host:7077.",
+        ),
+    ] = None,
     shrink: Annotated[
         int, typer.Option("--shrink", min=0, help="Failing trials to make smaller, one of each kind first.")
     ] = 3,
@@ -66,14 +75,18 @@ def campaign(
         from emulator.trials.sweep import default_jobs, run_sweep
 
         need_junit(junit)
+        if master is not None:
+            need_master(master)
         directory, spec = _find_campaign(target, options or [], folder, trials)
         screen = new_screen()
         with resumable(directory, "campaign"):
-            count = len(next(iter(spec.vary.values())))
-            with screen.step(f"running {spec.name} in {directory.path}", count) as step:
-                outcomes = run_sweep(
-                    directory, spec, jobs or default_jobs(spec), step.update, given_command(directory)
-                )
+            count, on = len(next(iter(spec.vary.values()))), f" on {master}" if master else ""
+            command = given_command(directory)
+            with screen.step(f"running {spec.name} in {directory.path}{on}", count) as step:
+                if master:
+                    outcomes = run_on_master(master, directory, spec, jobs, step.update, command)
+                else:
+                    outcomes = run_sweep(directory, spec, jobs or default_jobs(spec), step.update, command)
             if all(outcome.state == "failed" for outcome in outcomes):
                 say_verdict(False, [f"{o.trial}: {why}" for o in outcomes for why in o.reasons], directory)
                 raise typer.Exit(INVALID)

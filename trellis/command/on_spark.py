@@ -27,6 +27,16 @@ def is_master(where: str | None) -> bool:
     raise UserError(f"--on {where}: write {', '.join(RUNTIMES)}, or a master of Spark: spark://host:7077")
 
 
+def need_master(where: str) -> None:
+    """Raises UserError unless this is a cluster of Spark that answers."""
+    if not _MASTER.fullmatch(where):
+        raise UserError(
+            f"--on {where}: a campaign runs on this machine without --on, or on a master of Spark: "
+            "spark://host:7077"
+        )
+    check_master(where)
+
+
 def refuse_all_but_virtual(spec: ExperimentSpec) -> None:
     """Raises UserError if a trial would run in real time."""
     from emulator.experiment.file.variants import trials
