@@ -221,6 +221,7 @@ def test_attackers_are_drawn_from_the_seed_and_more_of_them_contain_the_fewer() 
         ({"share": 0.001}, "share", "is nobody"),
         ({"number": 100}, "number", "leave nobody"),
         ({"share": 0.1, "at": "50 s"}, "at", "the trial ends at 40 s"),
+        ({"number": 4, "identities": 7}, "identities", "4 attacking peers, .* as 7 peers"),
     ],
 )
 def test_attackers_that_cannot_be_drawn_are_refused(attackers: dict[str, Any], key: str, words: str) -> None:

@@ -100,8 +100,15 @@ class AttackersSpec(_Window, Group):
         near = [(f"near.{key}", text) for key, text in found]
         group = self.group_problems(crowd, "attackers")
         if not near and not group:
-            group = self._problems_of_spared(crowd)
+            group = self._problems_of_spared(crowd) + self._problems_of_identities(crowd)
         return group + near + self.late(trial_end)
+
+    def _problems_of_identities(self, crowd: Crowd) -> list[tuple[str, str]]:
+        count = self.count(crowd)
+        if self.identities is None or self.identities <= count:
+            return []
+        text = f"there are {count} attacking peers, which cannot be one attacker as {self.identities} peers"
+        return [("identities", f"{text}. Take fewer, or more attackers")]
 
     def _problems_of_spared(self, crowd: Crowd) -> list[tuple[str, str]]:
         unknown = [peer for peer in sorted(self.spared) if peer >= crowd.peers]
