@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -20,6 +20,8 @@ from emulator.network.link_use import LinkUse
 
 _NAMED = 10
 """The most hosts that a reason names."""
+_TOLD_OF_MESSAGES = ("stopped", "delayed", "doubled", "damaged")
+"""The order in which a report tells what a fault did to messages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +86,7 @@ class HostReport:
 
 @dataclass(frozen=True, slots=True)
 class FaultReport:
-    """One fault that stops peers or the bootstrap service, as it was asked for and as one host had it.
-
-    Times are s of trial time."""
+    """One fault, as it was asked for and as one host had it. Times are s of trial time."""
 
     name: str
     kind: str
@@ -101,14 +101,25 @@ class FaultReport:
     """The peers of this host that it hit: those that were up."""
     waited: int
     """The calls that waited at them until they went on, or the questions to the bootstrap service."""
+    messages: dict[str, int] = field(default_factory=dict)
+    """The numbers of messages of this host's peers that it stopped, delayed, doubled and damaged, by these
+    words; empty for a fault that does nothing to messages."""
 
     @classmethod
     def of(
-        cls, spec: FaultSpec, host: str, begun: float | None, ended: float | None, peers: int, waited: int
+        cls,
+        spec: FaultSpec,
+        host: str,
+        begun: float | None,
+        ended: float | None,
+        peers: int,
+        waited: int,
+        messages: Mapping[str, int],
     ) -> FaultReport:
         """Return the report of a fault that began, ended (s of trial time), hit and did so at one host."""
         asked_end = None if spec.ends == math.inf else spec.ends
-        return cls(spec.name, spec.kind, host, spec.begins, asked_end, begun, ended, peers, waited)
+        told = {what: messages[what] for what in _TOLD_OF_MESSAGES if what in messages}
+        return cls(spec.name, spec.kind, host, spec.begins, asked_end, begun, ended, peers, waited, told)
 
     @property
     def error_s(self) -> float | None:
@@ -169,7 +180,7 @@ class Fidelity:
     dropped: dict[str, int] = field(default_factory=dict)
     """Counts of messages that components of the system dropped, by class and reason, with the first place."""
     faults: list[FaultReport] = field(default_factory=list)
-    """The faults that stop peers, at each host."""
+    """The faults at each host."""
     links: list[LinkReport] = field(default_factory=list)
     """The use of links that have a bandwidth."""
 
@@ -190,6 +201,9 @@ class Fidelity:
         record = asdict(self) | {"valid": self.valid, "reasons": self.reasons}
         record["checks"] = [asdict(c) | {"ok": c.ok} for c in self.checks]
         record["written"] = [told._asdict() for told in self.written]
+        for fault in record["faults"]:
+            if not fault["messages"]:
+                del fault["messages"]
         for optional in ("dropped", "faults", "links"):
             if not record[optional]:
                 del record[optional]

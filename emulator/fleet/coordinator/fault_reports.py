@@ -1,4 +1,4 @@
-"""The faults that stop peers, as the hosts of a trial told of them."""
+"""The faults of a trial, as its hosts told of them."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ def fault_reports(coordinator: Coordinator) -> list[FaultReport]:
             times.ended_s if times.HasField("ended_s") else None,
             times.peers,
             times.waited,
+            times.messages,
         )
         for times, host in sorted(told, key=lambda each: each[0].fault)
     ]

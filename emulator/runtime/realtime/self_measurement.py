@@ -84,6 +84,7 @@ class Observer:
                     ended_s=acted.ended,
                     peers=acted.hit,
                     waited=acted.waited,
+                    messages=acted.messages,
                 )
                 for acted in controller.faults.acted
             ],
