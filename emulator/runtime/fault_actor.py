@@ -1,4 +1,4 @@
-"""The actor of faults: it has peers pause and go on, and tells when each fault begins and ends and what it hit.
+"""The actor of faults: it has peers pause and go on, and tells when faults begin and end and what they hit.
 
 The same actor serves both worlds, as the actor of a trial's script does. What becomes of messages, and which
 peers crash, is decided elsewhere: by `emulator.faults.network_faults`, and by the sessions of the plan.
