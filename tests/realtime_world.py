@@ -13,6 +13,7 @@ from fleet_toys import Flood, FloodParameters
 from opentelemetry.proto.trace.v1.trace_pb2 import Span, TracesData
 
 from emulator.contract.protocol import Application, Environment
+from emulator.faults.network_faults import NetworkFaults
 from emulator.messages.message import Message
 from emulator.network.build_network import build_network
 from emulator.network.busy_peers import BusyPeers
@@ -86,9 +87,15 @@ class Capture(Wire):
 class World:
     """Peers 0, 1, 2 are at this host, 3 and 4 at another."""
 
-    def __init__(self, directory: Path, busy: BusyPeers | None = None, **network: Any) -> None:
-        """`busy` are the peers that take time for messages, and `network` is what the experiment says of the
-        network beside its delay."""
+    def __init__(
+        self,
+        directory: Path,
+        busy: BusyPeers | None = None,
+        faults: NetworkFaults | None = None,
+        **network: Any,
+    ) -> None:
+        """`busy` are the peers that take time for messages, `faults` those of messages, and `network` is what
+        the experiment says of the network beside its delay."""
         spec = NetworkSpec.model_validate(
             {
                 "latency": {"kind": "constant", "rtt": f"{2 * ONE_WAY} s"},
@@ -97,6 +104,7 @@ class World:
             }
         )
         self.directory = directory
+        self.faults = faults
         self.recorder = Recorder(directory, "h", experiment="e", trial="t", seed=1, start_unix_ns=unix_ns())
         self.failures: list[Exception] = []
         self.host = Host(
@@ -107,6 +115,7 @@ class World:
             self.recorder,
             Random(1),
             self.failures.append,
+            faults=faults,
             busy=busy,
         )
         self.wire = Capture()

@@ -103,4 +103,6 @@ def test_faults_of_peers_in_processes_are_those_of_the_virtual_clock(
         assert hit["noise", "damaged"] == observed["fault noise corrupts"]
         assert hit["slow", "delayed"] == observed["fault slow delays"] > 50
         assert hit["split", "stopped"] == observed["fault split"] > 50
-        assert {what for (name, what), count in hit.items() if name == "split" and count} == {"stopped"}
+        assert hit["split", "crossed"] == 0
+        (crossed,) = [check for check in outcome.fidelity.checks if "crossed" in check.name]
+        assert crossed.measured == 0 and crossed.limit == 0

@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 from random import Random
 from typing import Final
 
+from emulator.faults.crossings import Crossings
 from emulator.faults.spec import OF_MESSAGES, FaultSpec
 
 FAULT: Final = "fault"
@@ -98,6 +99,9 @@ class NetworkFaults:
         self._last = max((fault.ends for fault in self._faults), default=0.0)
         self._counts: Counter[str] = Counter()
         """The number of the senders' observations, by name."""
+        partitions = any(spec.partition is not None for spec in specs)
+        self.crossings = Crossings(specs, hit) if partitions else None
+        """The judge of what arrives, None if there is no partition."""
 
     def becomes(self, sender: int, receiver: int, at: float, random: Random) -> Fate:
         """Return what becomes of a message that is sent at trial time `at` (s)."""

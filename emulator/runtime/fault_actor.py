@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
 
 from emulator.experiment.run.fidelity import FaultReport
+from emulator.faults.crossings import Crossing
 from emulator.faults.network_faults import FAULT, NetworkFaults
 from emulator.faults.outages import Outages
 from emulator.faults.spec import OF_MESSAGES, FaultSpec
@@ -40,13 +41,24 @@ class Acted:
 
     @property
     def messages(self) -> dict[str, int]:
-        """The numbers of messages that it stopped, delayed, doubled and damaged; empty for other kinds."""
-        if self._network is None or self.spec.kind not in OF_MESSAGES:
+        """The numbers of messages by what it did to them, as `FaultReport` has them."""
+        name, network = self.spec.name, self._network
+        if network is None or self.spec.kind not in OF_MESSAGES:
             return {}
-        return self._network.counts(self.spec.name)
+        counts = network.counts(name)
+        if network.crossings is None or self.spec.partition is None:
+            return counts
+        return {"stopped": counts["stopped"], "crossed": network.crossings.crossed(name)}
+
+    @property
+    def crossing(self) -> Crossing | None:
+        """The first message that crossed it, if it is a partition."""
+        crossings = None if self._network is None else self._network.crossings
+        return None if crossings is None else crossings.first(self.spec.name)
 
     def report(self, host: str) -> FaultReport:
-        return FaultReport.of(self.spec, host, self.begun, self.ended, self.hit, self.waited, self.messages)
+        times = self.begun, self.ended
+        return FaultReport.of(self.spec, host, *times, self.hit, self.waited, self.messages, self.crossing)
 
 
 class FaultActor:

@@ -15,12 +15,13 @@ from pathlib import Path
 
 from emulator.experiment.file.tolerance import Amount
 from emulator.experiment.run.telemetry_totals import Written
+from emulator.faults.crossings import Crossing
 from emulator.faults.spec import FaultSpec
 from emulator.network.link_use import LinkUse
 
 _NAMED = 10
 """The most hosts that a reason names."""
-_TOLD_OF_MESSAGES = ("stopped", "delayed", "doubled", "damaged")
+_TOLD_OF_MESSAGES = ("stopped", "delayed", "doubled", "damaged", "crossed")
 """The order in which a report tells what a fault did to messages."""
 
 
@@ -102,8 +103,11 @@ class FaultReport:
     waited: int
     """The calls that waited at them until they went on, or the questions to the bootstrap service."""
     messages: dict[str, int] = field(default_factory=dict)
-    """The numbers of messages of this host's peers that it stopped, delayed, doubled and damaged, by these
-    words; empty for a fault that does nothing to messages."""
+    """The numbers of messages, for `links` by the words "stopped", "delayed", "doubled" and "damaged" of what
+    it did to those that peers of this host sent; for a partition "stopped", and "crossed" of those that
+    reached peers of this host though they should not have. Empty for other kinds."""
+    crossing: Crossing | None = None
+    """The first of those that crossed."""
 
     @classmethod
     def of(
@@ -115,11 +119,13 @@ class FaultReport:
         peers: int,
         waited: int,
         messages: Mapping[str, int],
+        crossing: Crossing | None,
     ) -> FaultReport:
         """Return the report of a fault that began, ended (s of trial time), hit and did so at one host."""
         asked_end = None if spec.ends == math.inf else spec.ends
         told = {what: messages[what] for what in _TOLD_OF_MESSAGES if what in messages}
-        return cls(spec.name, spec.kind, host, spec.begins, asked_end, begun, ended, peers, waited, told)
+        times = spec.begins, asked_end, begun, ended
+        return cls(spec.name, spec.kind, host, *times, peers, waited, told, crossing)
 
     @property
     def error_s(self) -> float | None:
@@ -127,6 +133,23 @@ class FaultReport:
         achieved = ((self.asked_begin_s, self.begun_s), (self.asked_end_s, self.ended_s))
         errors = [abs(at - asked) for asked, at in achieved if asked is not None and at is not None]
         return max(errors, default=None)
+
+
+def crossings_check(reports: Sequence[FaultReport]) -> Check:
+    """Return the check that fails if any message crossed a partition; it needs the reports of all hosts."""
+    crossed = [report.messages["crossed"] for report in reports if "crossed" in report.messages]
+    first: dict[str, Crossing] = {}
+    for report in reports:
+        if report.crossing is not None:
+            earliest = first.setdefault(report.name, report.crossing)
+            first[report.name] = min(earliest, report.crossing, key=lambda crossing: crossing.arrived_s)
+    told = [
+        f'"{name}", first from peer {each.sender} to peer {each.receiver}, '
+        f"sent at {each.sent_s:.3f} s, there at {each.arrived_s:.3f} s"
+        for name, each in first.items()
+    ]
+    measured = sum(crossed) if crossed else None
+    return Check("messages that crossed a partition", measured, 0, "messages", "; ".join(told))
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,8 +225,9 @@ class Fidelity:
         record["checks"] = [asdict(c) | {"ok": c.ok} for c in self.checks]
         record["written"] = [told._asdict() for told in self.written]
         for fault in record["faults"]:
-            if not fault["messages"]:
-                del fault["messages"]
+            for optional in ("messages", "crossing"):
+                if not fault[optional]:
+                    del fault[optional]
         for optional in ("dropped", "faults", "links"):
             if not record[optional]:
                 del record[optional]

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from emulator.compact.durations import Distribution
-from emulator.experiment.run.fidelity import Check, Fidelity, HostReport, allowed
+from emulator.experiment.run.fidelity import Check, Fidelity, HostReport, allowed, crossings_check
 from emulator.faults.spec import OF_MESSAGES
 from emulator.fleet.coordinator.coordinator import CONTROLLER, Coordinator, listed
 from emulator.fleet.coordinator.fault_reports import fault_reports
@@ -143,6 +143,8 @@ def judge(coordinator: Coordinator, versions: dict[str, str], early_end: str = "
         of_messages = any(each.kind in OF_MESSAGES for each in faults)
         detail = f"faults{'' if of_messages else ' that stop peers'}, begin and end"
         checks.append(in_time("fault time error, longest", wall, limits.session_error_p99, detail))
+    if any(fault.partition for fault in coordinator.spec.faults):
+        checks.append(crossings_check(faults))
     broken: Counter[str] = Counter()
     drops: Counter[str] = Counter()
     for result in results:

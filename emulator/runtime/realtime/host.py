@@ -98,7 +98,7 @@ class Host(SessionHost):
         by as much."""
         self._in_kernel = in_kernel
         self._line = LinkLine(network, self.agenda)
-        self._faults = FaultLine(faults, network, random)
+        self._faults = FaultLine(faults, network, clock, random)
         self._waiting = 0
         """The messages on the agenda that are on their way."""
         self._random = random
@@ -261,6 +261,7 @@ class Host(SessionHost):
         if parcel is None:
             self.probes.keep(passage.sender, passage.sent_ns, passage.due_ns)
             return
+        self._faults.arrive(passage)
         session = self.sessions.get(passage.receiver)
         if session is None:
             self._report_unreachable(passage)
@@ -282,9 +283,12 @@ class Host(SessionHost):
         )
         if envelope.bounced:
             self._report_unreachable(passage)
-        elif kind == PROBE:
+            return
+        if kind == PROBE:
             self.probes.keep(passage.sender, passage.sent_ns, passage.due_ns)
-        elif (session := self.sessions.get(passage.receiver)) is None:
+            return
+        self._faults.arrive(passage)
+        if (session := self.sessions.get(passage.receiver)) is None:
             self._send_back(passage)
         else:
             try:

@@ -220,7 +220,10 @@ class VirtualWorld(RowWorld):
                         continue
                     if entry.reaches >= 0:
                         self._reach(entry)
-                    elif self._busy is None:
+                        continue
+                    if self._crossings is not None:
+                        self._judge_crossing(entry)
+                    if self._busy is None:
                         self._arrive(entry)
                     else:
                         self._wait_turn(entry, self._busy)
