@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from random import Random
@@ -17,6 +17,7 @@ from emulator.faults.network_faults import NetworkFaults
 from emulator.messages.message import Message
 from emulator.network.build_network import build_network
 from emulator.network.busy_peers import BusyPeers
+from emulator.network.shared_links import RateChange
 from emulator.network.spec import NetworkSpec
 from emulator.runtime.realtime.clock import TrialClock, unix_ns
 from emulator.runtime.realtime.host import Host
@@ -92,10 +93,11 @@ class World:
         directory: Path,
         busy: BusyPeers | None = None,
         faults: NetworkFaults | None = None,
+        changes: Sequence[RateChange] = (),
         **network: Any,
     ) -> None:
-        """`busy` are the peers that take time for messages, `faults` those of messages, and `network` is what
-        the experiment says of the network beside its delay."""
+        """`busy` are the peers that take time for messages, `faults` those of messages, `changes` those of
+        rates, and `network` is what the experiment says of the network beside its delay."""
         spec = NetworkSpec.model_validate(
             {
                 "latency": {"kind": "constant", "rtt": f"{2 * ONE_WAY} s"},
@@ -110,7 +112,7 @@ class World:
         self.host = Host(
             HERE,
             [HERE, HERE, HERE, THERE, THERE],
-            build_network(spec, [0] * 5, 1, [0] * 5),
+            build_network(spec, [0] * 5, 1, [0] * 5, changes),
             TrialClock(unix_ns(), 1.0),
             self.recorder,
             Random(1),

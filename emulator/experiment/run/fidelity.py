@@ -17,10 +17,14 @@ from emulator.experiment.file.tolerance import Amount
 from emulator.experiment.run.telemetry_totals import Written
 from emulator.faults.crossings import Crossing
 from emulator.faults.spec import FaultSpec
+from emulator.network.bandwidth_spec import Bandwidth
 from emulator.network.link_use import LinkUse
 
 _NAMED = 10
 """The most hosts that a reason names."""
+_JUDGED_S = 1.0
+"""The least seconds for which links of a class have to be busy so that their rate is judged: over less, the
+lateness of single messages would count as an error of the rate."""
 _TOLD_OF_MESSAGES = ("stopped", "delayed", "doubled", "damaged", "crossed")
 """The order in which a report tells what a fault did to messages."""
 
@@ -167,11 +171,19 @@ class LinkReport:
     wait_mean_ms: float
     wait_p99_ms: float
     wait_max_ms: float
+    asked_bit_s: int | None
+    """The rate of each link, None if it has no limit."""
+    achieved_bit_s: float | None
+    """The rate at which messages left directly behind each other, None if no link was busy for 250 ms."""
+    busy_s: float
+    """The time of all links together in which that was measured."""
 
 
-def link_reports(use: Sequence[LinkUse]) -> list[LinkReport]:
+def link_reports(use: Sequence[LinkUse], bandwidth: Bandwidth | None) -> list[LinkReport]:
     """Return the reports of links: of the up links of each class, followed by that of its down links; what
     carried nothing is left out."""
+    classes = [] if bandwidth is None else bandwidth.all_classes()
+    asked = [rate or None for each in classes for rate in (each.up, each.down)]
     return [
         LinkReport(
             index >> 1,
@@ -181,10 +193,34 @@ def link_reports(use: Sequence[LinkUse]) -> list[LinkReport]:
             each.waited_ns * 1e-6 / number,
             each.waits.quantile(0.99) * 1e3,
             each.waits.maximum * 1e3,
+            asked[index],
+            round(each.busy_bits / each.busy_s, 1) if each.busy_s > 0 else None,
+            round(each.busy_s, 6),
         )
         for index, each in enumerate(use)
         if (number := len(each.waits))
     ]
+
+
+def rate_checks(links: Sequence[LinkReport], limit: float) -> list[Check]:
+    """Return the check of the rates of links, none if no links were busy for long enough in all.
+
+    `limit` is the share by which a rate may differ.
+    """
+    errors = [
+        (abs(each.achieved_bit_s / each.asked_bit_s - 1), each)
+        for each in links
+        if each.asked_bit_s and each.achieved_bit_s is not None and each.busy_s >= _JUDGED_S
+    ]
+    if not errors:
+        return []
+    error, worst = max(errors, key=lambda each: each[0])
+    detail = (
+        f"{worst.way} links of class {worst.link_class}: {worst.achieved_bit_s:,.0f} bit/s instead of "
+        f"{worst.asked_bit_s:,}, over {worst.busy_s:.1f} s"
+    )
+    name = "rate of links, largest error"
+    return [Check(name, round(100 * error, 3), round(100 * limit, 3), "%", detail)]
 
 
 @dataclass(frozen=True, slots=True)

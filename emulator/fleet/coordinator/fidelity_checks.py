@@ -7,7 +7,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from emulator.compact.durations import Distribution
-from emulator.experiment.run.fidelity import Check, Fidelity, HostReport, allowed, crossings_check
+from emulator.experiment.run.fidelity import (
+    Check,
+    Fidelity,
+    HostReport,
+    allowed,
+    crossings_check,
+    rate_checks,
+)
 from emulator.faults.spec import OF_MESSAGES
 from emulator.fleet.coordinator.coordinator import CONTROLLER, Coordinator, listed
 from emulator.fleet.coordinator.fault_reports import fault_reports
@@ -145,6 +152,8 @@ def judge(coordinator: Coordinator, versions: dict[str, str], early_end: str = "
         checks.append(in_time("fault time error, longest", wall, limits.session_error_p99, detail))
     if any(fault.partition for fault in coordinator.spec.faults):
         checks.append(crossings_check(faults))
+    links = reports_of_links(results, coordinator.spec.network.bandwidth)
+    checks += rate_checks(links, limits.rate_error)
     broken: Counter[str] = Counter()
     drops: Counter[str] = Counter()
     for result in results:
@@ -181,7 +190,7 @@ def judge(coordinator: Coordinator, versions: dict[str, str], early_end: str = "
         written,
         dict(drops),
         faults,
-        reports_of_links(results),
+        links,
     )
 
 

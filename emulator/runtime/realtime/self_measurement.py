@@ -76,7 +76,13 @@ class Observer:
             memory_bytes=psutil.Process().memory_info().rss,
             written=told_of(host.recorder.written()),
             links=[
-                control_pb2.LinkUse(bytes=use.bytes, waited_ns=use.waited_ns, waits=_encode(use.waits))
+                control_pb2.LinkUse(
+                    bytes=use.bytes,
+                    waited_ns=use.waited_ns,
+                    waits=_encode(use.waits),
+                    busy_bits=use.busy_bits,
+                    busy_s=use.busy_s,
+                )
                 for use in host.network.link_use()
             ],
             faults=[
