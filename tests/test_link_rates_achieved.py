@@ -79,6 +79,10 @@ def test_messages_that_overtake_each_other_change_nothing() -> None:
     for departure in departures:
         tested.leave(departure, 0.0)
     assert use[UP].busy_s > 0 and use[UP].busy_bits == pytest.approx(10_000 * use[UP].busy_s)
+    departures = [tested.enter(DOWN, 1.0, 1.0 + 0.1 * (number + 1), 1000) for number in range(12)]
+    for departure in (*departures[:10], departures[11], departures[10]):
+        tested.leave(departure, 0.0)
+    assert use[DOWN].busy_bits == 11_000
 
 
 def test_a_shared_link_is_measured_by_what_is_left_on_it() -> None:
@@ -115,6 +119,21 @@ def test_a_host_measures_its_links(tmp_path: Path, way: str, discipline: str) ->
         # The tests' machine may be busy.
         assert use.busy_bits / use.busy_s == pytest.approx(1_000_000, rel=0.2)
         assert world.host.network.link_use()[way == "up"].busy_s == 0
+    finally:
+        world.close()
+
+
+def test_a_host_measures_the_up_links_of_peers_that_send_to_other_hosts(tmp_path: Path) -> None:
+    world = World(tmp_path, bandwidth={"up": "1 Mbit/s", "queue": "10 s"})
+    try:
+        sender = world.add(0, Parts)
+        world.pass_time(0.01)
+        world.host.network.count_links(True)
+        for _ in range(50):
+            sender.environment.send(3, EventData(event=1, payload=bytes(1000)))
+        world.run(until=lambda: len(world.wire.passages) == 50)
+        use = world.host.network.link_use()[UP]
+        assert use.busy_bits / use.busy_s == pytest.approx(1_000_000, rel=0.2)
     finally:
         world.close()
 
