@@ -167,7 +167,7 @@ def diary(monkeypatch: pytest.MonkeyPatch) -> type[Diary]:
     return diary_system(monkeypatch)
 
 
-@pytest.mark.parametrize(("messages", "achieved"), [(20, 1_000_000.0), (3, None)])
+@pytest.mark.parametrize(("messages", "achieved"), [(70, 1_000_000.0), (3, None)])
 def test_the_virtual_clock_tells_the_rates_of_links(
     diary: type[Diary], tmp_path: Path, messages: int, achieved: float | None
 ) -> None:
@@ -178,16 +178,16 @@ def test_the_virtual_clock_tells_the_rates_of_links(
 
         if peer.peer == 0:
             peer.environment.set_timer(1.0, publish)
-            peer.environment.set_timer(6.0, publish)
+            peer.environment.set_timer(10.0, publish)
 
     diary.on_start = staticmethod(start)
     network = {"bandwidth": {"up": "1 Mbit/s", "down": "10 Mbit/s", "queue": "10 s"}}
-    made = make_plan(2, [(0, 0.0, 10.0), (1, 0.0, 10.0)])
-    outcome = run(diary_spec(2, network=network), made, tmp_path)
+    made = make_plan(2, [(0, 0.0, 20.0), (1, 0.0, 20.0)])
+    outcome = run(diary_spec(2, end=20.0, network=network), made, tmp_path)
     up, down = outcome.fidelity.links
     assert (up.asked_bit_s, up.achieved_bit_s) == (1_000_000, achieved)
     assert (down.asked_bit_s, down.achieved_bit_s, down.busy_s) == (10_000_000, None, 0)
-    assert up.busy_s == pytest.approx(2 * 19 * 0.08, rel=0.01) if achieved else up.busy_s == 0
+    assert up.busy_s == pytest.approx(2 * (messages - 1) * 0.08, rel=0.01) if achieved else up.busy_s == 0
     assert [check[:2] for check in checks(outcome.fidelity)] == ([(0, 3)] if achieved else [])
     told = json.loads(outcome.directory.fidelity.read_text())["links"][0]
     assert told["achieved_bit_s"] == achieved
@@ -206,17 +206,17 @@ def judged(busy_s: float, bits: float, **fidelity: Any) -> Fidelity:
 
 
 def test_a_rate_beyond_its_limit_makes_the_trial_invalid() -> None:
-    late = judged(4.0, 3_800_000)
-    detail = "up links of class 0: 950,000 bit/s instead of 1,000,000, over 4.0 s"
+    late = judged(40.0, 38_000_000)
+    detail = "up links of class 0: 950,000 bit/s instead of 1,000,000, over 40.0 s"
     assert checks(late) == [(5, 3, detail)] and not late.valid
     (link,) = late.links
-    assert (link.asked_bit_s, link.achieved_bit_s, link.busy_s) == (1_000_000, 950_000, 4)
-    assert checks(judged(4.0, 3_920_000))[0][0] == 2 and judged(4.0, 3_920_000).valid
-    assert judged(4.0, 3_800_000, rate_error=0.05).valid
+    assert (link.asked_bit_s, link.achieved_bit_s, link.busy_s) == (1_000_000, 950_000, 40)
+    assert checks(judged(40.0, 39_200_000))[0][0] == 2 and judged(40.0, 39_200_000).valid
+    assert judged(40.0, 38_000_000, rate_error=0.05).valid
 
 
-def test_rates_are_judged_only_where_links_were_busy_for_a_second_in_all() -> None:
-    short = judged(0.9, 450_000)
+def test_rates_are_judged_only_where_links_were_busy_for_10_s_in_all() -> None:
+    short = judged(9.9, 4_950_000)
     assert checks(short) == [] and short.valid and short.links[0].achieved_bit_s == 500_000
     assert checks(judged(0.0, 0)) == []
 

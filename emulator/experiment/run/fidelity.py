@@ -22,9 +22,9 @@ from emulator.network.link_use import LinkUse
 
 _NAMED = 10
 """The most hosts that a reason names."""
-_JUDGED_S = 1.0
-"""The least seconds for which links of a class have to be busy so that their rate is judged: over less, the
-lateness of single messages would count as an error of the rate."""
+_JUDGED_S = 10.0
+"""The least seconds for which the links of a class have to be busy in all so that their rate is judged: over
+less, the lateness of a single message, which has a limit of its own, might be an error of 3 %."""
 _TOLD_OF_MESSAGES = ("stopped", "delayed", "doubled", "damaged", "crossed")
 """The order in which a report tells what a fault did to messages."""
 
