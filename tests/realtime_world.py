@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from random import Random
@@ -13,9 +13,11 @@ from fleet_toys import Flood, FloodParameters
 from opentelemetry.proto.trace.v1.trace_pb2 import Span, TracesData
 
 from emulator.contract.protocol import Application, Environment
+from emulator.faults.network_faults import NetworkFaults
 from emulator.messages.message import Message
 from emulator.network.build_network import build_network
 from emulator.network.busy_peers import BusyPeers
+from emulator.network.shared_links import RateChange
 from emulator.network.spec import NetworkSpec
 from emulator.runtime.realtime.clock import TrialClock, unix_ns
 from emulator.runtime.realtime.host import Host
@@ -86,9 +88,16 @@ class Capture(Wire):
 class World:
     """Peers 0, 1, 2 are at this host, 3 and 4 at another."""
 
-    def __init__(self, directory: Path, busy: BusyPeers | None = None, **network: Any) -> None:
-        """`busy` are the peers that take time for messages, and `network` is what the experiment says of the
-        network beside its delay."""
+    def __init__(
+        self,
+        directory: Path,
+        busy: BusyPeers | None = None,
+        faults: NetworkFaults | None = None,
+        changes: Sequence[RateChange] = (),
+        **network: Any,
+    ) -> None:
+        """`busy` are the peers that take time for messages, `faults` those of messages, `changes` those of
+        rates, and `network` is what the experiment says of the network beside its delay."""
         spec = NetworkSpec.model_validate(
             {
                 "latency": {"kind": "constant", "rtt": f"{2 * ONE_WAY} s"},
@@ -97,16 +106,18 @@ class World:
             }
         )
         self.directory = directory
+        self.faults = faults
         self.recorder = Recorder(directory, "h", experiment="e", trial="t", seed=1, start_unix_ns=unix_ns())
         self.failures: list[Exception] = []
         self.host = Host(
             HERE,
             [HERE, HERE, HERE, THERE, THERE],
-            build_network(spec, [0] * 5, 1, [0] * 5),
+            build_network(spec, [0] * 5, 1, [0] * 5, changes),
             TrialClock(unix_ns(), 1.0),
             self.recorder,
             Random(1),
             self.failures.append,
+            faults=faults,
             busy=busy,
         )
         self.wire = Capture()

@@ -46,6 +46,7 @@ def test_messages_that_were_hit_are_counted_by_cause_and_interval(spark: SparkSe
         (4.9, "fault split", 50.0, "bytes"),
         (5.0, "fault split", 7.0, "bytes"),
         (11.0, "fault split duplicates", 9.0, "bytes"),
+        (12.0, "fault split delays", 11.0, "bytes"),
         (6.0, "up link drop", 20.0, "bytes"),
         (6.1, "down link drop", 30.0, "bytes"),
         (6.2, "processing drop", 40.0, "bytes"),
@@ -63,6 +64,7 @@ def test_messages_that_were_hit_are_counted_by_cause_and_interval(spark: SparkSe
         ("fault split", 0.0, 5.0, 2, 150),
         ("fault split", 5.0, 10.0, 1, 7),
         ("fault split duplicates", 10.0, 15.0, 1, 9),
+        ("fault split delays", 10.0, 15.0, 1, 11),
         ("up link drop", 5.0, 10.0, 1, 20),
         ("down link drop", 5.0, 10.0, 1, 30),
         ("processing drop", 5.0, 10.0, 1, 40),
@@ -134,6 +136,7 @@ def test_links_are_loaded_by_what_they_carry_and_tell_how_long_messages_waited(
     classes = [{"name": "home", "share": 0.5, "up": "1 Mbit/s"}, {"name": "fibre", "share": 0.5}]
     of = record(tmp_path, {"bandwidth": {"classes": classes}, "overhead": 20})
     told = {"bytes": 450_000, "wait_mean_ms": 2.0, "wait_p99_ms": 9.0, "wait_max_ms": 10.0}
+    told |= {"achieved_bit_s": 990_000.0}
     of.fidelity["links"] = [{"link_class": 0, "way": "up"} | told]
     assert have_bandwidth([of]) and not have_bandwidth([record(tmp_path / "other", {})])
     kind = {row["peer"]: row["link_class"] for row in draw_plan(of.spec).peers.to_pylist()}
@@ -155,8 +158,8 @@ def test_links_are_loaded_by_what_they_carry_and_tell_how_long_messages_waited(
     rows = {(row["class"], row["way"]): tuple(row)[3:] for row in found.collect()}
     # Three links of 1 Mbit/s carry 3.75 MB in 10 s; 250,000 bytes are a fifth of what one of them carries.
     assert rows == {
-        ("home", "up"): (3, 1_000_000, pytest.approx(0.12), pytest.approx(0.2), 2.0, 9.0, 10.0, 2),
-        ("home", "down"): (3, None, None, None, None, None, None, 0),
-        ("fibre", "up"): (3, None, None, None, None, None, None, 0),
-        ("fibre", "down"): (3, None, None, None, None, None, None, 1),
+        ("home", "up"): (3, 1_000_000, pytest.approx(0.12), pytest.approx(0.2), 990_000, 2.0, 9.0, 10.0, 2),
+        ("home", "down"): (3, *[None] * 7, 0),
+        ("fibre", "up"): (3, *[None] * 7, 0),
+        ("fibre", "down"): (3, *[None] * 7, 1),
     }

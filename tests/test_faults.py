@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from pathlib import Path
 from random import Random
@@ -14,6 +15,7 @@ from small_trial import Outcome, make_plan, run
 from emulator.experiment.file.spec import TrialSpec
 from emulator.experiment.plan.draw_plan import draw_plan
 from emulator.experiment.plan.tables import Plan
+from emulator.experiment.run.fidelity import FaultReport
 from emulator.files.damage import DamagedFile
 from emulator.runtime.plan_script import faults_hit, network_faults
 from emulator.telemetry import names
@@ -25,8 +27,8 @@ def diary(monkeypatch: pytest.MonkeyPatch) -> type[Diary]:
     return diary_system(monkeypatch)
 
 
-def fault(name: str = "split", at: str = "2 s", lasts: str = "3 s", **what: Any) -> dict[str, Any]:
-    return {"name": name, "at": at, "for": lasts, **what}
+def fault(name: str = "split", at: str = "2 s", lasts: str | None = "3 s", **what: Any) -> dict[str, Any]:
+    return {"name": name, "at": at, **({} if lasts is None else {"for": lasts}), **what}
 
 
 def spec(*faults: dict[str, Any], peers: int = 4) -> TrialSpec:
@@ -198,6 +200,56 @@ def test_each_of_two_faults_that_damage_a_message_is_told() -> None:
     assert faults is not None
     told = faults.becomes(0, 1, 3.0, Random(3)).observed()
     assert told == ["fault a duplicates", "fault a corrupts", "fault b duplicates", "fault b corrupts"]
+
+
+def test_the_report_of_a_partition_has_its_times_its_peers_and_what_it_stopped(
+    diary: type[Diary], tmp_path: Path
+) -> None:
+    asked = spec(fault(partition={"share": 0.5}), fault("for-ever", "6 s", None, partition={"peers": [1]}))
+    came, outcome = all_to_all(diary, tmp_path, asked)
+    hit = [{"stopped": 8 * 3, "crossed": 0}, {"stopped": 6 * 2, "crossed": 0}]
+    assert outcome.fidelity.faults == [
+        FaultReport("split", "partition", "virtual", 2.0, 5.0, 2.0, 5.0, 2, 0, hit[0]),
+        FaultReport("for-ever", "partition", "virtual", 6.0, None, 6.0, None, 1, 0, hit[1]),
+    ]
+    assert len(came) == 4 * 3 * 7 - 8 * 3 - 6 * 2
+
+
+def test_the_report_of_worse_links_counts_the_messages_of_which_senders_tell(
+    diary: type[Diary], tmp_path: Path
+) -> None:
+    worse = {"peers": [0, 1], "delay": "10 ms", "loss": 0.2, "duplicate": 0.5, "corrupt": 0.5}
+    asked = spec(fault("worse", links=worse), fault("slow", links={"peers": [0, 2], "delay": "20 ms"}))
+    _, outcome = all_to_all(diary, tmp_path, asked)
+    told = Counter(span.attributes.get(names.OBSERVED) for span in outcome.spans)
+    worse_report, slow_report = outcome.fidelity.faults
+    assert worse_report.messages == {
+        "stopped": told["fault worse"],
+        "delayed": told["fault worse delays"],
+        "doubled": told["fault worse duplicates"],
+        "damaged": told["fault worse corrupts"],
+    }
+    assert worse_report.messages["stopped"] + worse_report.messages["delayed"] == 10 * 3
+    assert all(worse_report.messages.values())
+    assert slow_report.messages["delayed"] == told["fault slow delays"] >= 2 * 3
+
+
+def test_a_fault_of_rates_alone_is_reported(diary: type[Diary], tmp_path: Path) -> None:
+    links = {"peers": [0, 1], "bandwidth": "1 Mbit/s"}
+    asked = diary_spec(4, network=NETWORKS["fifo"], faults=[fault("congested", links=links)])
+    _, outcome = all_to_all(diary, tmp_path, asked)
+    (report,) = outcome.fidelity.faults
+    assert (report.begun_s, report.ended_s, report.peers) == (2.0, 5.0, 2)
+    assert not any(report.messages.values())
+
+
+@pytest.mark.parametrize("what", [{"pause": {"peers": [1]}}, {"partition": {"peers": [1]}}])
+def test_the_file_of_fidelity_counts_messages_of_faults_of_the_network_alone(
+    diary: type[Diary], tmp_path: Path, what: dict[str, Any]
+) -> None:
+    _, outcome = all_to_all(diary, tmp_path, spec(fault(**what)))
+    (told,) = json.loads(outcome.directory.fidelity.read_text())["faults"]
+    assert ("messages" in told) == ("partition" in what)
 
 
 def test_faults_are_drawn_from_the_seed_by_their_name() -> None:

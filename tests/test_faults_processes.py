@@ -1,4 +1,4 @@
-"""Faults of peers in processes: they begin, end and hit as on the virtual clock."""
+"""Faults in processes: they begin, end and hit as on the virtual clock."""
 
 from __future__ import annotations
 
@@ -33,6 +33,8 @@ SPEC: dict[str, Any] = {
         {"name": "no-tracker", "at": "8 s", "for": "2.5 s", "bootstrap": "away"},
         {"name": "fast", "at": "5 s", "for": "4 s", "clock": {"peers": [6], "drift": "100 %"}},
         {"name": "noise", "at": "4 s", "links": {"peers": [8, 9, 10, 11], "duplicate": 0.5, "corrupt": 0.3}},
+        {"name": "slow", "at": "4 s", "for": "6 s", "links": {"peers": [12, 13], "delay": "50 ms"}},
+        {"name": "split", "at": "11 s", "for": "2 s", "partition": {"peers": [0, 2, 14, 15]}},
     ],
     # The tests' machine may be busy.
     "fidelity": {
@@ -69,7 +71,7 @@ def test_faults_of_peers_in_processes_are_those_of_the_virtual_clock(
     assert virtual.fidelity.valid and real.fidelity.valid, real.fidelity.reasons
     reports = real.fidelity.faults
     assert told(reports) == told(virtual.fidelity.faults)
-    assert {each.host for each in reports} == {"host-0", "host-1"} and len(reports) == 8
+    assert {each.host for each in reports} == {"host-0", "host-1"} and len(reports) == 14
     (check,) = [check for check in real.fidelity.checks if check.name.startswith("fault time error")]
     assert check.measured == pytest.approx(1000 * max(each.error_s or 0.0 for each in reports), abs=0.01)
     paused = {(each.host, "pause"): each for each in reports if each.kind == "pause"}
@@ -94,3 +96,13 @@ def test_faults_of_peers_in_processes_are_those_of_the_virtual_clock(
         refused = {text for text in outcome.fidelity.dropped if "it was damaged on its way" in text}
         counts = [outcome.fidelity.dropped[text] for text in refused]
         assert 0.8 * observed["fault noise corrupts"] < sum(counts) < 2 * observed["fault noise corrupts"]
+        hit = Counter[tuple[str, str]]()
+        for report in outcome.fidelity.faults:
+            hit.update({(report.name, what): count for what, count in report.messages.items()})
+        assert hit["noise", "doubled"] == observed["fault noise duplicates"]
+        assert hit["noise", "damaged"] == observed["fault noise corrupts"]
+        assert hit["slow", "delayed"] == observed["fault slow delays"] > 50
+        assert hit["split", "stopped"] == observed["fault split"] > 50
+        assert hit["split", "crossed"] == 0
+        (crossed,) = [check for check in outcome.fidelity.checks if "crossed" in check.name]
+        assert crossed.measured == 0 and crossed.limit == 0

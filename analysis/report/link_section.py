@@ -11,14 +11,15 @@ from analysis.report.over_seeds import mean_text, seeds, told
 
 _ABOUT = (
     "The load of links is what they carried in the measure phase over what they can carry; that of the "
-    "busiest peer counts what it sent, dropped messages included. A message waits as long as it is later at "
+    "busiest peer counts what it sent, dropped messages included. The rate achieved is the one at which "
+    "messages left links that were busy for at least 250 ms. A message waits as long as it is later at "
     "the end of a link than it would have been alone there. Drops are messages that did not fit into a link "
     "in the whole trial."
 )
 
 
 _COLUMNS = (
-    *("Links", "Peers", "Way", "Rate", "Mean load", "Busiest peer"),
+    *("Links", "Peers", "Way", "Rate", "Achieved", "Mean load", "Busiest peer"),
     *("Mean wait", "Wait, 99th percentile", "Drops"),
 )
 _MEASURED = (
@@ -35,6 +36,7 @@ def _write(results: Results) -> Iterator[Block]:
         (
             _named(label if len(results.variants) > 1 else "", of_class),
             *(mean_text([row["peers"] for row in rows]), way, f"{rows[0]['bit_s'] / 1e6:g} Mbit/s"),
+            mean_text(_achieved(rows), "Mbit/s"),
             *_cells(rows),
         )
         for label, trials in seeds(results)
@@ -57,6 +59,13 @@ def _by_link(results: Results, trials: Sequence[str]) -> dict[tuple[str, str], l
             if row["bit_s"] is not None:
                 found.setdefault((row["class"], row["way"]), []).append(row)
     return found
+
+
+def _achieved(rows: Sequence[Mapping[str, Any]]) -> list[float | None]:
+    """Return the rate of each seed that was achieved (Mbit/s), None where no link was busy for long enough or
+    the tables are of a version that did not measure it."""
+    achieved = (row.get("achieved") for row in rows)
+    return [None if rate is None else rate / 1e6 for rate in achieved]
 
 
 def _cells(rows: Sequence[Mapping[str, Any]]) -> list[str]:

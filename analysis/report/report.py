@@ -12,6 +12,7 @@ from jinja2 import UndefinedError
 
 from analysis.charts.results import Results, ResultsError
 from analysis.report.by_what_is_varied import shown_by_what_is_varied
+from analysis.report.faults_told import fault_rows
 from analysis.report.measures_section import measure_groups, measures_shown
 from analysis.report.outcome import leading, outcome
 from analysis.report.page import render
@@ -110,6 +111,7 @@ def _page(results: Results) -> str:
         command=command_line(results.summary.get("command", "")),
         checks=list(check_rows(results.trials)),
         away=list(absence_rows(results.trials)),
+        fault_rows=fault_rows,
         peers_away=sum(absence.peers for absence in absence_rows(results.trials)),
         not_numbers=[(t["trial"], row) for t in results.trials for row in t.get("not_numbers", [])],
         whose=whose(results.trials),

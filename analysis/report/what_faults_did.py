@@ -1,4 +1,4 @@
-"""The figure of messages that were stopped, doubled or damaged, by their cause."""
+"""The figure of messages that were stopped, delayed, doubled or damaged, by their cause."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from analysis.report.over_seeds import mean_points, seeds, told
 Interval = tuple[float, float]
 """The begin and the end of an interval in seconds of trial time."""
 _ABOUT = (
-    "The messages a second that a fault stopped (or doubled, or damaged, where it says so), that did not fit "
-    "into a link, or that would have waited too long for a busy peer. Messages that network.loss loses are "
-    "not counted."
+    "The messages a second that a fault stopped (or delayed, doubled or damaged, where it says so), that did "
+    "not fit into a link, or that would have waited too long for a busy peer. Messages that network.loss "
+    "loses are not counted."
 )
 
 

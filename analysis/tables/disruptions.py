@@ -1,8 +1,9 @@
-"""The messages that faults, links and busy peers stopped, doubled or damaged, over the whole trial.
+"""The messages that faults, links and busy peers stopped, delayed, doubled or damaged, over the whole trial.
 
 The table `disruptions` has one row for each cause and interval in which there were any, of runs with faults,
-bandwidth or busy peers: cause ("fault NAME", "fault NAME duplicates", "fault NAME corrupts", "up link drop",
-"down link drop", "processing drop"), start_s, end_s, messages bigint, bytes bigint.
+bandwidth or busy peers: cause ("fault NAME", "fault NAME delays", "fault NAME duplicates",
+"fault NAME corrupts", "up link drop", "down link drop", "processing drop"), start_s, end_s, messages bigint,
+bytes bigint.
 """
 
 from __future__ import annotations

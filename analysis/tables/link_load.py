@@ -4,9 +4,10 @@
 The table `link_load` has two rows for each class of links of a trial with bandwidth: class ("" where all
 peers have the same links), way ("up" or "down"), peers bigint, bit_s bigint? (the rate; null: unlimited),
 load? (what the links of the class carried in the measure phase over what they can carry while their peers are
-up), load_max? (of the busiest peer's up link, dropped messages included; null for down links), wait_ms?,
-wait_p99_ms?, wait_max_ms? (by how much messages of the measure phase were later at the link's end than alone
-on the link; mean, 99th percentile, longest), drops bigint (messages, in the whole trial).
+up), load_max? (of the busiest peer's up link, dropped messages included; null for down links), achieved? (the
+rate in bit/s at which messages left busy links in the measure phase), wait_ms?, wait_p99_ms?, wait_max_ms?
+(by how much messages of the measure phase were later at the link's end than alone on the link; mean, 99th
+percentile, longest), drops bigint (messages, in the whole trial).
 """
 
 from __future__ import annotations
@@ -31,13 +32,19 @@ _LINKS = pa.schema(
         ("bit_s", pa.int64()),
         ("overhead", pa.int64()),
         ("carried", pa.int64()),
+        ("achieved", pa.float64()),
         ("wait_ms", pa.float64()),
         ("wait_p99_ms", pa.float64()),
         ("wait_max_ms", pa.float64()),
     ]
 )
-_WAITS = {"wait_ms": "wait_mean_ms", "wait_p99_ms": "wait_p99_ms", "wait_max_ms": "wait_max_ms"}
-"""The columns of waits, and what they are in the fidelity of a trial."""
+_MEASURED = {
+    "achieved": "achieved_bit_s",
+    "wait_ms": "wait_mean_ms",
+    "wait_p99_ms": "wait_p99_ms",
+    "wait_max_ms": "wait_max_ms",
+}
+"""The columns of what hosts measured, and what they are in the fidelity of a trial."""
 
 
 def have_bandwidth(records: Sequence[TrialRecord]) -> bool:
@@ -74,14 +81,14 @@ def link_load(spark: SparkSession, records: list[TrialRecord], tables: Mapping[s
         .join(dropped, ["trial", "peer"], "left")
         .withColumn("busy", F.when(is_up, busy))
         .withColumn("drops", F.when(is_up, F.col("up_drops")).otherwise(F.col("down_drops")))
-        .groupBy("trial", "link_class", "class", "way", "bit_s", "carried", *_WAITS)
+        .groupBy("trial", "link_class", "class", "way", "bit_s", "carried", *_MEASURED)
         .agg(
             F.count("*").alias("peers"),
             load.alias("load"),
             F.max("busy").alias("load_max"),
             F.coalesce(F.sum("drops"), F.lit(0)).alias("drops"),
         )
-        .select("trial", "class", "way", "peers", "bit_s", "load", "load_max", *_WAITS, "drops")
+        .select("trial", "class", "way", "peers", "bit_s", "load", "load_max", *_MEASURED, "drops")
     )
 
 
@@ -99,6 +106,6 @@ def _links(records: Sequence[TrialRecord]) -> list[dict[str, object]]:
                 use = told.get((index, way), {})
                 row = {"link_class": index, "class": name, "way": way, "bit_s": rate}
                 row |= {"overhead": network.overhead, "carried": use.get("bytes")}
-                row |= {column: use.get(figure) for column, figure in _WAITS.items()}
+                row |= {column: use.get(figure) for column, figure in _MEASURED.items()}
                 rows.append({"trial": record.name} | row)
     return rows

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Sequence
 from random import Random
 from typing import Final
 
+from emulator.faults.crossings import Crossings
 from emulator.faults.spec import OF_MESSAGES, FaultSpec
 
 FAULT: Final = "fault"
 """The first word of the observations that tell of messages which faults hit; the second is the fault's
 name."""
+_COUNTED: Final = {"stopped": "", "delayed": " delays", "doubled": " duplicates", "damaged": " corrupts"}
+"""The ends of the observations' names, by the word for what a fault did to the messages."""
 
 
 class Fate:
@@ -30,7 +34,7 @@ class Fate:
         self.damaged_by = ""
         """The last fault by which it arrives damaged, so that its receiver refuses it."""
         self.marks: tuple[str, ...] = ()
-        """The names of the sender's observations of each fault that doubles or damages it."""
+        """The names of the sender's observations of each fault that delays, doubles or damages it."""
 
     def observed(self) -> list[str]:
         """Return the names of the sender's observations about it."""
@@ -71,7 +75,9 @@ class _Fault:
             return False
         if links.loss and random.random() < links.loss:
             fate.stopped_by = self.name
-        fate.later += links.delay
+        if links.delay:
+            fate.later += links.delay
+            fate.marks += (f"{FAULT} {self.name} delays",)
         if links.duplicate and random.random() < links.duplicate:
             fate.twice_by = self.name
             fate.marks += (f"{FAULT} {self.name} duplicates",)
@@ -91,6 +97,11 @@ class NetworkFaults:
         self._faults = [_Fault(spec, some, region) for spec, some in zip(specs, hit, strict=True)]
         self._first = min((fault.begins for fault in self._faults), default=0.0)
         self._last = max((fault.ends for fault in self._faults), default=0.0)
+        self._counts: Counter[str] = Counter()
+        """The number of the senders' observations, by name."""
+        partitions = any(spec.partition is not None for spec in specs)
+        self.crossings = Crossings(specs, hit) if partitions else None
+        """The judge of what arrives, None if there is no partition."""
 
     def becomes(self, sender: int, receiver: int, at: float, random: Random) -> Fate:
         """Return what becomes of a message that is sent at trial time `at` (s)."""
@@ -103,7 +114,13 @@ class NetworkFaults:
                         fate = mine
                     if fate.stopped_by:
                         break
+        if fate is not UNHARMED:
+            self._counts.update(fate.observed())
         return fate
+
+    def counts(self, fault: str) -> dict[str, int]:
+        """Return how many messages a fault stopped, delayed, doubled and damaged so far."""
+        return {what: self._counts[f"{FAULT} {fault}{end}"] for what, end in _COUNTED.items()}
 
 
 def faults_of(

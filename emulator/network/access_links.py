@@ -29,6 +29,9 @@ DOWN_LINK_DROP: Final = "down link drop"
 
 _WORD: Final = 2**61
 """The instants that are kept in words are smaller, and so is the sum of two."""
+_NEVER: Final = -1
+_LEAST_NS: Final = 250_000_000
+"""The least time between two messages of a busy period whose rate is measured."""
 _LARGEST_ROW: Final = 2**20
 """No message that is a row of a pool is larger, in bytes."""
 
@@ -47,7 +50,7 @@ class LinkRates:
 class _Link:
     """One link, which sends one message after the other. Times are in units of `AccessLinks`."""
 
-    __slots__ = ("free", "queue", "takes", "use")
+    __slots__ = ("behind", "free", "measured", "queue", "since", "takes", "use")
 
     def __init__(self, takes: int, queue: int, use: LinkUse) -> None:
         self.takes = takes
@@ -57,12 +60,18 @@ class _Link:
         """When all messages that have entered so far have left."""
         self.use = use
         """The use of the links of its class and direction."""
+        self.since = _NEVER
+        """When the first message of the busy period leaves, if the rate is measured."""
+        self.measured = 0
+        """The time up to which the rate of this period is measured."""
+        self.behind = 0
+        """The bytes that leave after that, each message directly behind the one before."""
 
 
 class AccessLinks:
     """The up and down links of the peers of a trial, or of those of a host."""
 
-    __slots__ = ("_down", "_last", "_overhead", "_second", "_units", "_up", "counting", "use")
+    __slots__ = ("_down", "_last", "_overhead", "_second", "_units", "_up", "counting", "measuring", "use")
 
     def __init__(self, classes: Sequence[LinkRates], links: Sequence[int], overhead: int) -> None:
         """`links[peer]` is the index of the peer's class; `overhead` (bytes) is added to each message."""
@@ -74,6 +83,8 @@ class AccessLinks:
         self._overhead = overhead
         self.counting = False
         """This is true while the use of links is counted."""
+        self.measuring = False
+        """This is true if the rates of links are measured meanwhile, by their own times."""
         self.use = [LinkUse() for _ in range(2 * len(classes))]
         """The use of the up links of each class, followed by that of its down links."""
         up = [8 * second // each.up if each.up else 0 for each in classes]
@@ -96,6 +107,10 @@ class AccessLinks:
     def seconds(self, instant: int) -> float:
         """Return a time in units in seconds."""
         return instant / self._second
+
+    def bits(self, size: int) -> int:
+        """Return the bits that a message of `size` bytes has on a link."""
+        return 8 * (size + self._overhead)
 
     def fit_words(self, end: float) -> bool:
         """Return whether instants of rows fit words of 64 bits in a trial that ends at `end` (s)."""
@@ -139,7 +154,25 @@ class AccessLinks:
         link.free = leaves
         if self.counting:
             link.use.add(size + self._overhead, waits // self._units)
+            if self.measuring:
+                self._measure(link, size + self._overhead, leaves, waits > 0)
         return leaves
+
+    def _measure(self, link: _Link, size: int, leaves: int, follows: bool) -> None:
+        """Measure the rate of a link up to the time at which a message of `size` bytes leaves it.
+
+        `follows` is true if it leaves directly behind another one.
+        """
+        if link.since == _NEVER or not follows:
+            link.since = link.measured = leaves
+            link.behind = 0
+            return
+        link.behind += size
+        if leaves - link.since >= _LEAST_NS * self._units:
+            link.use.busy_bits += float(8 * link.behind)
+            link.use.busy_s += (leaves - link.measured) / self._second
+            link.measured = leaves
+            link.behind = 0
 
 
 def nearest_ns(seconds: float) -> int:

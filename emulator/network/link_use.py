@@ -12,7 +12,7 @@ _SECONDS: Final = 1e-9
 class LinkUse:
     """The use of the links of one class of peers in one direction, while it is counted."""
 
-    __slots__ = ("bytes", "waited_ns", "waits")
+    __slots__ = ("busy_bits", "busy_s", "bytes", "waited_ns", "waits")
 
     def __init__(self) -> None:
         self.bytes = 0
@@ -21,6 +21,9 @@ class LinkUse:
         """The sum of all waits in ns."""
         self.waits = Distribution()
         """By how much each message was later at the link's end than it would have been alone on the link."""
+        self.busy_bits = 0.0
+        """The bits that left while the rate of the links was measured, and the seconds that they took."""
+        self.busy_s = 0.0
 
     def add(self, size: int, wait_ns: int) -> None:
         """Count a message of so many bytes that waited for others."""

@@ -264,6 +264,18 @@ class SharedLinks:
         """Return a time in parts in seconds."""
         return instant / self._second
 
+    def bits(self, size: int) -> int:
+        """Return the bits that a message of `size` bytes has on a link."""
+        return 8 * (size + self._overhead)
+
+    def bits_left(self, link: int) -> float:
+        """Return the bits that are left of all messages on a link, as far as it has worked."""
+        return self._link(link).left / self._second
+
+    def is_steady(self, link: int) -> bool:
+        """Return whether the link has one rate for the whole trial."""
+        return len(self._link(link).times) == 1
+
     def limits(self, link: int) -> bool:
         """Return whether the link has a limit; others are not to be used here."""
         return self._limited[link] != 0

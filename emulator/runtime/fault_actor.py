@@ -1,4 +1,4 @@
-"""The actor of the faults that stop peers: it has them pause and go on, and tells when faults begin and end.
+"""The actor of faults: it has peers pause and go on, and tells when faults begin and end and what they hit.
 
 The same actor serves both worlds, as the actor of a trial's script does. What becomes of messages, and which
 peers crash, is decided elsewhere: by `emulator.faults.network_faults`, and by the sessions of the plan.
@@ -11,7 +11,8 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
 
 from emulator.experiment.run.fidelity import FaultReport
-from emulator.faults.network_faults import FAULT
+from emulator.faults.crossings import Crossing
+from emulator.faults.network_faults import FAULT, NetworkFaults
 from emulator.faults.outages import Outages
 from emulator.faults.spec import OF_MESSAGES, FaultSpec
 from emulator.runtime.script_actor import PlannedLife, World
@@ -21,7 +22,9 @@ from emulator.telemetry.observation import Observation
 class Acted:
     """One fault while the trial runs."""
 
-    def __init__(self, index: int, spec: FaultSpec, peers: Collection[int]) -> None:
+    def __init__(
+        self, index: int, spec: FaultSpec, peers: Collection[int], network: NetworkFaults | None
+    ) -> None:
         self.index = index
         """Its index in the faults of the trial."""
         self.spec = spec
@@ -34,20 +37,45 @@ class Acted:
         self.ended: float | None = None
         self.waited = 0
         """The calls that waited at the peers when they went on, or the questions to the bootstrap service."""
+        self._network = network
+
+    @property
+    def messages(self) -> dict[str, int]:
+        """The numbers of messages by what it did to them, as `FaultReport` has them."""
+        name, network = self.spec.name, self._network
+        if network is None or self.spec.kind not in OF_MESSAGES:
+            return {}
+        counts = network.counts(name)
+        if network.crossings is None or self.spec.partition is None:
+            return counts
+        return {"stopped": counts["stopped"], "crossed": network.crossings.crossed(name)}
+
+    @property
+    def crossing(self) -> Crossing | None:
+        """The first message that crossed it, if it is a partition."""
+        crossings = None if self._network is None else self._network.crossings
+        return None if crossings is None else crossings.first(self.spec.name)
 
     def report(self, host: str) -> FaultReport:
-        return FaultReport.of(self.spec, host, self.begun, self.ended, self.hit, self.waited)
+        times = self.begun, self.ended
+        return FaultReport.of(self.spec, host, *times, self.hit, self.waited, self.messages, self.crossing)
 
 
 class FaultActor:
     """Has the faults of a trial happen to the peers of one world."""
 
-    def __init__(self, world: World, faults: Sequence[FaultSpec], hit: Sequence[Collection[int]]) -> None:
-        """`hit` has the peers that each fault hits; those of other worlds are passed over."""
+    def __init__(
+        self,
+        world: World,
+        faults: Sequence[FaultSpec],
+        hit: Sequence[Collection[int]],
+        network: NetworkFaults | None = None,
+    ) -> None:
+        """`hit` has the peers that each fault hits; those of other worlds are passed over. `network` decides
+        what becomes of messages and counts them."""
         self._world = world
-        both = [Acted(*each) for each in zip(range(len(faults)), faults, hit, strict=True)]
-        self.acted = [acted for acted in both if acted.spec.kind not in OF_MESSAGES]
-        """The faults that this actor has happen, or whose times it tells."""
+        both = zip(faults, hit, strict=True)
+        self.acted = [Acted(index, *each, network) for index, each in enumerate(both)]
         self._outages = Outages(faults)
 
     def calls(self, now: float = 0.0) -> Iterator[tuple[float, Callable[[], None]]]:

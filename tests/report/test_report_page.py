@@ -318,6 +318,23 @@ def test_what_was_not_measured_or_not_told_by_all_is_not_zero(make_run: MakeRun)
     assert "of those that told" in text
 
 
+def test_faults_are_told_over_all_hosts_of_a_trial(make_run: MakeRun) -> None:
+    run = make_run()
+    summary = json.loads(run.summary.read_text())
+    split = {"name": "split", "kind": "partition", "asked_begin_s": 40.0, "asked_end_s": 50.0, "waited": 0}
+    stopped = split | {"name": "stopped", "kind": "pause", "asked_end_s": None}
+    summary["trials"][0]["fidelity"]["faults"] = [
+        split | {"begun_s": 40.001, "ended_s": 50.0, "peers": 3, "messages": {"stopped": 7, "crossed": 0}},
+        split | {"begun_s": 40.0, "ended_s": 49.996, "peers": 2, "messages": {"stopped": 1, "crossed": 0}},
+        stopped | {"begun_s": 40.002, "ended_s": None, "peers": 1, "waited": 1200},
+        stopped | {"begun_s": None, "ended_s": None, "peers": 0, "waited": 0},
+    ]
+    run.summary.write_text(json.dumps(summary))
+    text = " ".join(Page(write_report(run)).text).replace("\N{NO-BREAK SPACE}", " ")
+    assert "split partition 40 s 50 s 2 of 2 4 ms 5 8 stopped, 0 crossed" in text
+    assert "stopped pause 40 s the end 1 of 2 2 ms 1 1,200 waited" in text
+
+
 def test_a_run_in_which_nothing_was_measured_has_a_report_with_the_reason(make_run: MakeRun) -> None:
     run = make_run()
     summary = json.loads(run.summary.read_text())

@@ -5,7 +5,9 @@ from __future__ import annotations
 from pydantic import BaseModel, ConfigDict, Field
 
 from emulator.experiment.file.tolerance import Allowance, Amount
-from emulator.files.quantities import Duration
+from emulator.files.quantities import Duration, Share
+
+_RATE_ERROR = 0.03
 
 
 class FidelityLimits(BaseModel):
@@ -24,6 +26,12 @@ class FidelityLimits(BaseModel):
         0.020, gt=0, description="UDP echoes between hosts less the matrix's RTT, where netem enforces it"
     )
     loop_stall: Duration = Field(1.0, gt=0, description="longest time that an event loop did not turn")
+    rate_error: Share = Field(
+        _RATE_ERROR,
+        gt=0,
+        exclude_if=lambda given: given == _RATE_ERROR,
+        description="share by which the rate of busy links differs from that of `network.bandwidth`",
+    )
     dropped_envelopes: int = Field(0, ge=0)
     lost_spans: int = Field(0, ge=0)
     hosts_restarted: Allowance = Field(

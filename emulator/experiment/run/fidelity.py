@@ -9,17 +9,24 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from emulator.experiment.file.tolerance import Amount
 from emulator.experiment.run.telemetry_totals import Written
+from emulator.faults.crossings import Crossing
 from emulator.faults.spec import FaultSpec
+from emulator.network.bandwidth_spec import Bandwidth
 from emulator.network.link_use import LinkUse
 
 _NAMED = 10
 """The most hosts that a reason names."""
+_JUDGED_S = 10.0
+"""The least seconds for which the links of a class have to be busy in all so that their rate is judged: over
+less, the lateness of a single message, which has a limit of its own, might be an error of 3 %."""
+_TOLD_OF_MESSAGES = ("stopped", "delayed", "doubled", "damaged", "crossed")
+"""The order in which a report tells what a fault did to messages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +91,7 @@ class HostReport:
 
 @dataclass(frozen=True, slots=True)
 class FaultReport:
-    """One fault that stops peers or the bootstrap service, as it was asked for and as one host had it.
-
-    Times are s of trial time."""
+    """One fault, as it was asked for and as one host had it. Times are s of trial time."""
 
     name: str
     kind: str
@@ -101,14 +106,30 @@ class FaultReport:
     """The peers of this host that it hit: those that were up."""
     waited: int
     """The calls that waited at them until they went on, or the questions to the bootstrap service."""
+    messages: dict[str, int] = field(default_factory=dict)
+    """The numbers of messages, for `links` by the words "stopped", "delayed", "doubled" and "damaged" of what
+    it did to those that peers of this host sent; for a partition "stopped", and "crossed" of those that
+    reached peers of this host though they should not have. Empty for other kinds."""
+    crossing: Crossing | None = None
+    """The first of those that crossed."""
 
     @classmethod
     def of(
-        cls, spec: FaultSpec, host: str, begun: float | None, ended: float | None, peers: int, waited: int
+        cls,
+        spec: FaultSpec,
+        host: str,
+        begun: float | None,
+        ended: float | None,
+        peers: int,
+        waited: int,
+        messages: Mapping[str, int],
+        crossing: Crossing | None,
     ) -> FaultReport:
         """Return the report of a fault that began, ended (s of trial time), hit and did so at one host."""
         asked_end = None if spec.ends == math.inf else spec.ends
-        return cls(spec.name, spec.kind, host, spec.begins, asked_end, begun, ended, peers, waited)
+        told = {what: messages[what] for what in _TOLD_OF_MESSAGES if what in messages}
+        times = spec.begins, asked_end, begun, ended
+        return cls(spec.name, spec.kind, host, *times, peers, waited, told, crossing)
 
     @property
     def error_s(self) -> float | None:
@@ -116,6 +137,23 @@ class FaultReport:
         achieved = ((self.asked_begin_s, self.begun_s), (self.asked_end_s, self.ended_s))
         errors = [abs(at - asked) for asked, at in achieved if asked is not None and at is not None]
         return max(errors, default=None)
+
+
+def crossings_check(reports: Sequence[FaultReport]) -> Check:
+    """Return the check that fails if any message crossed a partition; it needs the reports of all hosts."""
+    crossed = [report.messages["crossed"] for report in reports if "crossed" in report.messages]
+    first: dict[str, Crossing] = {}
+    for report in reports:
+        if report.crossing is not None:
+            earliest = first.setdefault(report.name, report.crossing)
+            first[report.name] = min(earliest, report.crossing, key=lambda crossing: crossing.arrived_s)
+    told = [
+        f'"{name}", first from peer {each.sender} to peer {each.receiver}, '
+        f"sent at {each.sent_s:.3f} s, there at {each.arrived_s:.3f} s"
+        for name, each in first.items()
+    ]
+    measured = sum(crossed) if crossed else None
+    return Check("messages that crossed a partition", measured, 0, "messages", "; ".join(told))
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,11 +171,19 @@ class LinkReport:
     wait_mean_ms: float
     wait_p99_ms: float
     wait_max_ms: float
+    asked_bit_s: int | None
+    """The rate of each link, None if it has no limit."""
+    achieved_bit_s: float | None
+    """The rate at which messages left directly behind each other, None if no link was busy for 250 ms."""
+    busy_s: float
+    """The time of all links together in which that was measured."""
 
 
-def link_reports(use: Sequence[LinkUse]) -> list[LinkReport]:
+def link_reports(use: Sequence[LinkUse], bandwidth: Bandwidth | None) -> list[LinkReport]:
     """Return the reports of links: of the up links of each class, followed by that of its down links; what
     carried nothing is left out."""
+    classes = [] if bandwidth is None else bandwidth.all_classes()
+    asked = [rate or None for each in classes for rate in (each.up, each.down)]
     return [
         LinkReport(
             index >> 1,
@@ -147,10 +193,34 @@ def link_reports(use: Sequence[LinkUse]) -> list[LinkReport]:
             each.waited_ns * 1e-6 / number,
             each.waits.quantile(0.99) * 1e3,
             each.waits.maximum * 1e3,
+            asked[index],
+            round(each.busy_bits / each.busy_s, 1) if each.busy_s > 0 else None,
+            round(each.busy_s, 6),
         )
         for index, each in enumerate(use)
         if (number := len(each.waits))
     ]
+
+
+def rate_checks(links: Sequence[LinkReport], limit: float) -> list[Check]:
+    """Return the check of the rates of links, none if no links were busy for long enough in all.
+
+    `limit` is the share by which a rate may differ.
+    """
+    errors = [
+        (abs(each.achieved_bit_s / each.asked_bit_s - 1), each)
+        for each in links
+        if each.asked_bit_s and each.achieved_bit_s is not None and each.busy_s >= _JUDGED_S
+    ]
+    if not errors:
+        return []
+    error, worst = max(errors, key=lambda each: each[0])
+    detail = (
+        f"{worst.way} links of class {worst.link_class}: {worst.achieved_bit_s:,.0f} bit/s instead of "
+        f"{worst.asked_bit_s:,}, over {worst.busy_s:.1f} s"
+    )
+    name = "rate of links, largest error"
+    return [Check(name, round(100 * error, 3), round(100 * limit, 3), "%", detail)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +239,7 @@ class Fidelity:
     dropped: dict[str, int] = field(default_factory=dict)
     """Counts of messages that components of the system dropped, by class and reason, with the first place."""
     faults: list[FaultReport] = field(default_factory=list)
-    """The faults that stop peers, at each host."""
+    """The faults at each host."""
     links: list[LinkReport] = field(default_factory=list)
     """The use of links that have a bandwidth."""
 
@@ -190,6 +260,10 @@ class Fidelity:
         record = asdict(self) | {"valid": self.valid, "reasons": self.reasons}
         record["checks"] = [asdict(c) | {"ok": c.ok} for c in self.checks]
         record["written"] = [told._asdict() for told in self.written]
+        for fault in record["faults"]:
+            for optional in ("messages", "crossing"):
+                if not fault[optional]:
+                    del fault[optional]
         for optional in ("dropped", "faults", "links"):
             if not record[optional]:
                 del record[optional]

@@ -7,7 +7,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from emulator.compact.durations import Distribution
-from emulator.experiment.run.fidelity import Check, Fidelity, HostReport, allowed
+from emulator.experiment.run.fidelity import (
+    Check,
+    Fidelity,
+    HostReport,
+    allowed,
+    crossings_check,
+    rate_checks,
+)
+from emulator.faults.spec import OF_MESSAGES
 from emulator.fleet.coordinator.coordinator import CONTROLLER, Coordinator, listed
 from emulator.fleet.coordinator.fault_reports import fault_reports
 from emulator.fleet.coordinator.host_words import printable
@@ -139,8 +147,13 @@ def judge(coordinator: Coordinator, versions: dict[str, str], early_end: str = "
     if faults:
         late = max((each.error_s for each in faults if each.error_s is not None), default=None)
         wall = None if late is None else late * scale
-        detail = "faults that stop peers, begin and end"
+        of_messages = any(each.kind in OF_MESSAGES for each in faults)
+        detail = f"faults{'' if of_messages else ' that stop peers'}, begin and end"
         checks.append(in_time("fault time error, longest", wall, limits.session_error_p99, detail))
+    if any(fault.partition for fault in coordinator.spec.faults):
+        checks.append(crossings_check(faults))
+    links = reports_of_links(results, coordinator.spec.network.bandwidth)
+    checks += rate_checks(links, limits.rate_error)
     broken: Counter[str] = Counter()
     drops: Counter[str] = Counter()
     for result in results:
@@ -177,7 +190,7 @@ def judge(coordinator: Coordinator, versions: dict[str, str], early_end: str = "
         written,
         dict(drops),
         faults,
-        reports_of_links(results),
+        links,
     )
 
 

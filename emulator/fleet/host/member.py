@@ -192,6 +192,7 @@ class Membership:
             came_back=assignment.came_back,
             faults=spec.faults,
             hit=self._hit,
+            network_faults=self._faults,
         )
         controller.follow()
         observer = Observer(host, spec, stream(spec.seed, "probes", name))

@@ -38,6 +38,8 @@ class Agenda:
         """The wall seconds between the time at which each call was due and the time at which it was made."""
         self.longest_stall = 0.0
         """The longest time in wall seconds for which the event loop did not turn."""
+        self.late = 0.0
+        """The wall seconds by which the last call was late."""
 
     def __len__(self) -> int:
         return len(self._heap)
@@ -78,7 +80,8 @@ class Agenda:
         try:
             while heap and heap[0][0] <= now < limit:
                 due, _, call, arguments = pop(heap)
-                late_by(now - due)
+                self.late = now - due
+                late_by(self.late)
                 call(*arguments)
                 now = time.monotonic()
         except Exception as error:

@@ -1,4 +1,4 @@
-"""What faults of the network do to messages that a host's peers send."""
+"""The faults of the network at a host: what they do to what is sent, and whether what arrives crossed one."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from emulator.faults.network_faults import UNHARMED, Fate, NetworkFaults
 from emulator.messages.message import Message
 from emulator.network.peer_network import Network
 from emulator.runtime.peer_channels import Channel
+from emulator.runtime.realtime.clock import TrialClock
 from emulator.runtime.realtime.link_line import Going
 from emulator.runtime.realtime.sent_message import Passage
 
@@ -21,8 +22,11 @@ and the trial time at which it left."""
 class FaultLine:
     """The faults of the network, if a trial has any."""
 
-    def __init__(self, faults: NetworkFaults | None, network: Network, random: Random) -> None:
+    def __init__(
+        self, faults: NetworkFaults | None, network: Network, clock: TrialClock, random: Random
+    ) -> None:
         self._faults = faults
+        self._clock = clock
         self._network = network
         self._random = random
 
@@ -34,6 +38,12 @@ class FaultLine:
         for observation in fate.observed():
             channel.record(observation, message.byte_size(), peer, "bytes")
         return fate
+
+    def arrive(self, passage: Passage) -> None:
+        """Judge whether a message that arrives has crossed a partition, if there is any."""
+        if self._faults is not None and self._faults.crossings is not None:
+            sent, now = passage.sent_ns * 1e-9, self._clock.now()
+            self._faults.crossings.judge(passage.sender, passage.receiver, sent, now)
 
     def going(self, go: Go, passage: Passage, fate: Fate, delay: float) -> Going:
         """Return the function that sends the message, and its second copy if there is one, on their ways."""

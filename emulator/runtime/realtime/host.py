@@ -97,8 +97,8 @@ class Host(SessionHost):
         """The trial seconds that a message to another host leaves early, because batches are late
         by as much."""
         self._in_kernel = in_kernel
-        self._line = LinkLine(network, self.agenda)
-        self._faults = FaultLine(faults, network, random)
+        self._line = LinkLine(network, self.agenda, clock)
+        self._faults = FaultLine(faults, network, clock, random)
         self._waiting = 0
         """The messages on the agenda that are on their way."""
         self._random = random
@@ -196,6 +196,7 @@ class Host(SessionHost):
 
     def _go(self, passage: Passage, way: float, leaves: float) -> None:
         """Send a message that has left its up link at `leaves` on its way, which takes so many seconds."""
+        passage.departure = self._line.departure
         due, order = leaves + way, self.network.order
         passage.due_ns = int(due * 1e9)
         if order is not None:
@@ -242,14 +243,14 @@ class Host(SessionHost):
         self._waiting += 1
         if self.host_of[passage.receiver] == self.index:
             self.agenda.add(due, self._arrive, passage)
-        elif self._in_kernel:
-            base = self.network.one_way(passage.sender, passage.receiver)
-            self.agenda.add(due - base, self._depart, passage)
-        else:
-            self.agenda.add(due - self._head_start, self._depart, passage)
+            return
+        in_kernel = self._in_kernel
+        early = self.network.one_way(passage.sender, passage.receiver) if in_kernel else self._head_start
+        self.agenda.add(due - early, self._depart, passage)
 
     def _depart(self, passage: Passage) -> None:
         self._waiting -= 1
+        self._line.passed(passage.departure)
         self.sent_to_other_hosts += 1
         passage.encode(self.breaches.system, self.clock.now())
         if self.wire is not None:
@@ -261,6 +262,8 @@ class Host(SessionHost):
         if parcel is None:
             self.probes.keep(passage.sender, passage.sent_ns, passage.due_ns)
             return
+        self._line.passed(passage.departure)
+        self._faults.arrive(passage)
         session = self.sessions.get(passage.receiver)
         if session is None:
             self._report_unreachable(passage)
@@ -282,9 +285,12 @@ class Host(SessionHost):
         )
         if envelope.bounced:
             self._report_unreachable(passage)
-        elif kind == PROBE:
+            return
+        if kind == PROBE:
             self.probes.keep(passage.sender, passage.sent_ns, passage.due_ns)
-        elif (session := self.sessions.get(passage.receiver)) is None:
+            return
+        self._faults.arrive(passage)
+        if (session := self.sessions.get(passage.receiver)) is None:
             self._send_back(passage)
         else:
             try:

@@ -12,6 +12,7 @@ from typing import Any
 from emulator.compact.durations import Distribution
 from emulator.contract.protocol import Application, Environment
 from emulator.contract.workload import Operation, WorkloadKind
+from emulator.faults.network_faults import NetworkFaults
 from emulator.faults.own_clocks import own_clocks
 from emulator.faults.spec import AttackersSpec, FaultSpec
 from emulator.runtime.fault_actor import FaultActor
@@ -47,6 +48,7 @@ class ScriptFollower(World):
         came_back: bool = False,
         faults: Sequence[FaultSpec] = (),
         hit: Sequence[Collection[int]] = (),
+        network_faults: NetworkFaults | None = None,
     ) -> None:
         """`script` is the part of the host's own peers.
 
@@ -54,12 +56,12 @@ class ScriptFollower(World):
         `incarnation` counts the starts of the host before this one. `attackers` says how attackers behave.
         With `came_back`, the host was away though the plan did not ask for it. The sessions that it takes up
         again are no errors of time, because the verdict counts the restart itself.
-        `hit` has the peers that each of the `faults` hits.
+        `hit` has the peers that each of the `faults` hits, `network_faults` are those that concern messages.
         """
         self._host = host
         self._script = script
         self._actor = ScriptActor(self, script, kind, create, seed, attackers)
-        self.faults = FaultActor(self, faults, hit)
+        self.faults = FaultActor(self, faults, hit, network_faults)
         self._clocks = own_clocks(faults, hit)
         self._track = track
         self._sessions_end_with_host = sessions_end_with_host

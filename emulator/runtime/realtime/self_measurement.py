@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from dataclasses import asdict
 from random import Random
 
 import psutil
@@ -12,6 +13,7 @@ from emulator.compact.durations import Distribution
 from emulator.contract.mistakes import placed
 from emulator.experiment.file.spec import TrialSpec
 from emulator.experiment.run.telemetry_totals import Written
+from emulator.faults.crossings import Crossing
 from emulator.runtime.realtime.host import Host
 from emulator.runtime.realtime.script_follower import ScriptFollower
 from trellis.v1 import control_pb2
@@ -74,7 +76,13 @@ class Observer:
             memory_bytes=psutil.Process().memory_info().rss,
             written=told_of(host.recorder.written()),
             links=[
-                control_pb2.LinkUse(bytes=use.bytes, waited_ns=use.waited_ns, waits=_encode(use.waits))
+                control_pb2.LinkUse(
+                    bytes=use.bytes,
+                    waited_ns=use.waited_ns,
+                    waits=_encode(use.waits),
+                    busy_bits=use.busy_bits,
+                    busy_s=use.busy_s,
+                )
                 for use in host.network.link_use()
             ],
             faults=[
@@ -84,6 +92,8 @@ class Observer:
                     ended_s=acted.ended,
                     peers=acted.hit,
                     waited=acted.waited,
+                    messages=acted.messages,
+                    crossing=_encode_crossing(acted.crossing),
                 )
                 for acted in controller.faults.acted
             ],
@@ -150,6 +160,10 @@ def told_of(written: Written) -> control_pb2.Written:
         lost_points=written.lost_points,
         last_word=written.last_word,
     )
+
+
+def _encode_crossing(crossing: Crossing | None) -> control_pb2.Crossing | None:
+    return None if crossing is None else control_pb2.Crossing(**asdict(crossing))
 
 
 def _encode(distribution: Distribution) -> control_pb2.Distribution:

@@ -8,6 +8,7 @@ from typing import Final
 
 from emulator.contract.mistakes import placed
 from emulator.messages.message import Message
+from emulator.runtime.realtime.rate_meter import Departure
 from emulator.telemetry.context import TraceContext
 from trellis.v1 import wire_pb2
 
@@ -44,6 +45,7 @@ class Passage:
         "channel",
         "context",
         "damaged",
+        "departure",
         "due_ns",
         "parcel",
         "receiver",
@@ -82,6 +84,8 @@ class Passage:
         """Whether the message is on its way back to the sender, because the receiver was down."""
         self.damaged = damaged
         """Whether a fault damages the message on its way, so that its receiver refuses it."""
+        self.departure: Departure | None = None
+        """Its departure from its sender's up link, if the rate of that is measured."""
 
     def again(self) -> Passage:
         """Return another copy of the message."""

@@ -85,9 +85,10 @@ class VirtualWorld(RowWorld):
             self._busy = BusyPeers(spec.processing, script.processing)
         self.deliveries = DeliveryJudge(spec.system.name, plan, script, network, kind.holding is not None)
         self._actor = ScriptActor(self, script, kind, self._create, spec.seed, spec.attackers)
-        self.faults = FaultActor(self, spec.faults, faults_hit(spec, plan)) if spec.faults else None
-        """The actor of the faults that stop peers, None if no fault is asked for."""
-        self._clocks = own_clocks(spec.faults, faults_hit(spec, plan))
+        hit = faults_hit(spec, plan)
+        self.faults = FaultActor(self, spec.faults, hit, self._faults) if spec.faults else None
+        """The actor of faults, None if no fault is asked for."""
+        self._clocks = own_clocks(spec.faults, hit)
         """The clocks of peers whose own clock is wrong."""
         if self.faults is not None:
             for at, call in self.faults.calls():
@@ -219,7 +220,10 @@ class VirtualWorld(RowWorld):
                         continue
                     if entry.reaches >= 0:
                         self._reach(entry)
-                    elif self._busy is None:
+                        continue
+                    if self._crossings is not None:
+                        self._judge_crossing(entry)
+                    if self._busy is None:
                         self._arrive(entry)
                     else:
                         self._wait_turn(entry, self._busy)

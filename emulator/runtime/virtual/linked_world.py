@@ -57,6 +57,7 @@ class LinkedWorld(LifeHost):
         """This is true if a message that is alone on a shared link goes on before it has left the link, which
         spares an event. If another one enters meanwhile, what was scheduled is void."""
         self._faults = network_faults(spec, plan)
+        self._crossings = None if self._faults is None else self._faults.crossings
         self._busy: BusyPeers | None = None
         """The peers that take time for messages, if the experiment asks for it."""
         may_overtake = self._kept is not None and not (network.is_plain and not network.later)
@@ -72,7 +73,7 @@ class LinkedWorld(LifeHost):
         for at, _ in network.later:
             self.call_at(at, partial(network.turn, at))
         if network.link_use():
-            self.call_at(spec.phases.measure_start, partial(network.count_links, True))
+            self.call_at(spec.phases.measure_start, partial(network.count_links, True, True))
             self.call_at(spec.phases.measure_end, partial(network.count_links, False))
 
     def call_at(self, at: float, call: Callable[[], None]) -> None:
@@ -181,11 +182,17 @@ class LinkedWorld(LifeHost):
 
     def _refuse(self, arrival: Arrival) -> None:
         """Have the receiver drop a damaged message, if it is there."""
+        self._judge_crossing(arrival)
         life = self._lives[arrival.receiver]
         if life is None:
             self._bounce(arrival)
         else:
             refuse(life, arrival.channel.name, type(arrival.message))
+
+    def _judge_crossing(self, arrival: Arrival) -> None:
+        """Judge whether a message that arrives has crossed a partition, if there is any."""
+        if self._crossings is not None:
+            self._crossings.judge(arrival.channel.peer, arrival.receiver, arrival.sent, self.time)
 
     def _wait_turn(self, arrival: Arrival, busy: BusyPeers) -> None:
         """Have a message wait until its receiver, which is busy with others, has handled it."""

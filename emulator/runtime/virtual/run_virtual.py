@@ -7,7 +7,15 @@ import gc
 from emulator.experiment.file.spec import TrialSpec
 from emulator.experiment.plan.tables import Plan, operations_of
 from emulator.experiment.run.directory import TrialDirectory
-from emulator.experiment.run.fidelity import Check, Fidelity, HostReport, allowed, link_reports
+from emulator.experiment.run.fidelity import (
+    Check,
+    Fidelity,
+    HostReport,
+    allowed,
+    crossings_check,
+    link_reports,
+    rate_checks,
+)
 from emulator.runtime.breaches import checks_asked_for, contract_check, is_checked
 from emulator.runtime.plan_script import network_of
 from emulator.runtime.progress import Progress, Report
@@ -68,6 +76,9 @@ def run_virtual(spec: TrialSpec, plan: Plan, directory: TrialDirectory, report: 
     if watch is not None:
         watch.write(directory)
     broken = world.breaches.told()
+    faults = [acted.report(HOST) for acted in world.faults.acted] if world.faults else []
+    links = link_reports(network.link_use(), spec.network.bandwidth)
+    partitions = any(fault.partition for fault in spec.faults)
     operations = operations_of(plan, spec.workload.kind)
     missed = allowed(
         "operations missed",
@@ -87,13 +98,15 @@ def run_virtual(spec: TrialSpec, plan: Plan, directory: TrialDirectory, report: 
             *([missed] if watch is None or not watch.is_over else watch.checks()),
             *world.deliveries.checks(spec.fidelity),
             *([contract_check(broken)] if is_checked(spec) or broken else []),
+            *([crossings_check(faults)] if partitions else []),
+            *rate_checks(links, spec.fidelity.rate_error),
         ],
         hosts=[HostReport(HOST, spec.peers)],
         measured={"messages": world.messages, "loop_events": world.handled},
         written=[recorder.written()],
         dropped=world.drops.told(),
-        links=link_reports(network.link_use()),
-        faults=[acted.report(HOST) for acted in (world.faults.acted if world.faults else ())],
+        links=links,
+        faults=faults,
     )
     fidelity.write(directory.fidelity)
     return fidelity
