@@ -37,6 +37,34 @@ def draw_group(
     return np.sort(chosen).astype(np.int32)
 
 
+def draw_sides(
+    fault: FaultSpec, role: NDArray[Any], region: NDArray[Any], random: np.random.Generator
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Return the peers of the two groups between which a fault holds; the second is empty for other faults.
+
+    A group that is drawn has none of the peers of the other one. The first is drawn first, if both are.
+    """
+    if fault.links is None or fault.links.between is None:
+        return draw_group(fault.hits, role, region, random), draw_group(None, role, region, random)
+    first, second = fault.links.between
+    if first.is_drawn and not second.is_drawn:
+        named = draw_group(second, role, region, random)
+        return draw_group(first, role, region, random, named), named
+    chosen = draw_group(first, role, region, random)
+    return chosen, draw_group(second, role, region, random, chosen)
+
+
+def meetings(sides: Sequence[tuple[NDArray[np.int32], NDArray[np.int32]]]) -> list[tuple[str, str]]:
+    """Return the key and the problem of each fault between two groups that have a peer in common."""
+    problems = []
+    for index, (first, second) in enumerate(sides):
+        both = np.intersect1d(first, second)
+        if len(both):
+            text = f"peer {both[0]} is in both groups. Name it in one of them, or draw one by `share`"
+            problems.append((f"faults.{index}.links.between", text))
+    return problems
+
+
 def at_one_place(
     location: NDArray[np.int32], attackers: NDArray[np.int32], identities: int
 ) -> NDArray[np.int32]:

@@ -169,8 +169,11 @@ class FaultSpec(_Window):
             )
             found.append(("links.delay", text))
         if links is not None and links.between is not None and links.rates:
-            text = "rates are of peers' links, not of the ways between regions. Give `region` for `between`"
+            text = "rates are of peers' links, not of the ways between groups. Name peers without `between`"
             found.append(("links.bandwidth", text))
+        if links is not None and links.way is not None and links.rates and not links.of_messages:
+            text = "rates of links have their own ways. Give `bandwidth: {up: ...}` or `{down: ...}` for it"
+            found.append(("links.way", text))
         if self.crash is not None:
             found += [(f"crash.{key}", text) for key, text in self.crash.state_problems]
         if self.clock is not None:

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from emulator.contract.identifiers import decode
 from emulator.contract.workload import WorkloadKind
 from emulator.experiment.file.spec import TrialSpec
-from emulator.experiment.plan.tables import IDENTIFIER, PROCESSING, Plan
+from emulator.experiment.plan.tables import IDENTIFIER, PROCESSING, SECOND, Plan
 from emulator.faults.network_faults import NetworkFaults, faults_of
 from emulator.files.damage import DamagedFile
 from emulator.network.build_network import build_network
@@ -56,8 +56,7 @@ def network_of(spec: TrialSpec, plan: Plan) -> Network:
 
 def network_faults(spec: TrialSpec, plan: Plan) -> NetworkFaults | None:
     """Return the faults of a trial's network, None if it has none."""
-    locations = plan.peers["location"].to_pylist()
-    return faults_of(spec.faults, faults_hit(spec, plan), locations, spec.network.latency.region_names)
+    return faults_of(spec.faults, faults_hit(spec, plan), second_sides(spec, plan), plan.peers.num_rows)
 
 
 def faults_hit(spec: TrialSpec, plan: Plan) -> list[list[int]]:
@@ -72,6 +71,24 @@ def faults_hit(spec: TrialSpec, plan: Plan) -> list[list[int]]:
         if fault.hits is not None and not peers:
             raise DamagedFile(f'the plan has no peers for the fault "{fault.name}". Draw it again')
     return hit
+
+
+def second_sides(spec: TrialSpec, plan: Plan) -> list[list[int]]:
+    """Return the peers in the second of the two groups between which each fault holds, none for a fault of
+    another kind."""
+    second: list[list[int]] = [[] for _ in spec.faults]
+    rows = plan.faults.to_pylist()
+    if SECOND.name in plan.faults.column_names:
+        for row in rows:
+            if row[SECOND.name]:
+                second[row["fault"]].append(row["peer"])
+        return second
+    names, place = spec.network.latency.region_names, plan.peers["location"].to_pylist()
+    for row in rows:
+        links = spec.faults[row["fault"]].links
+        if links is not None and links.between and names[place[row["peer"]]] in links.between[1].regions:
+            second[row["fault"]].append(row["peer"])
+    return second
 
 
 def _roles(table: pa.Table, peers: Collection[int] | None) -> dict[int, str]:

@@ -52,6 +52,9 @@ FAULTS = pa.schema(
         ("peer", pa.int32()),  # a peer that it hits
     ]
 )
+SECOND = pa.field("second", pa.bool_())
+"""The column of the faults that follows where one holds between two groups that are no regions; true for a
+peer of the second group."""
 _LARGEST = 8 << 30
 """The most bytes of a table."""
 
