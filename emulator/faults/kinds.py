@@ -119,17 +119,6 @@ class Crash(Group):
 
     state: Literal["lost", "kept"] = Field("lost", description="what a peer that comes back has of its state")
 
-    @property
-    def state_problems(self) -> list[tuple[str, str]]:
-        """The problem of a state that cannot be kept."""
-        if self.state == "lost":
-            return []
-        text = (
-            "no protocol can be given its state back: a peer that joins is made anew. Leave it out, or take "
-            "`pause` for peers that stop for a while and go on with what they know"
-        )
-        return [("state", text)]
-
 
 class Clock(Group):
     """Peers whose own clock is wrong: what it shows, and how fast it runs."""

@@ -19,6 +19,7 @@ from emulator.experiment.file.cross_checks import check_plan_inputs
 from emulator.experiment.file.spec import TrialSpec
 from emulator.experiment.plan.draw_workload import draw_workload
 from emulator.experiment.plan.fault_sessions import (
+    JOINS,
     await_bootstrap,
     check_pauses,
     crash,
@@ -30,6 +31,7 @@ from emulator.experiment.plan.inputs_file import facts_of
 from emulator.experiment.plan.tables import (
     FAULTS,
     IDENTIFIER,
+    KEPT,
     PEERS,
     PROCESSING,
     REGION,
@@ -79,9 +81,10 @@ def draw_plan(spec: TrialSpec) -> Plan:
     hit = [np.union1d(first, second) for first, second in sides]
     if problems := meetings(sides) + overlaps(spec.faults, hit):
         raise Undrawable(problems)
+    kept = np.full(len(sessions.peer), JOINS, np.int32)
     if any(fault.crash is not None or fault.bootstrap is not None for fault in spec.faults):
-        sessions, graceful = crash(sessions, graceful, spec.faults, hit)
-        sessions, graceful = await_bootstrap(sessions, graceful, Outages(spec.faults))
+        sessions, graceful, kept = crash(sessions, graceful, spec.faults, hit)
+        sessions, graceful, kept = await_bootstrap(sessions, graceful, kept, Outages(spec.faults))
         who = _participants(spec, sessions, region)
     check_pauses(sessions, spec.faults, hit)
     graceful &= (sessions.end < spec.phases.end) & ~ends_in_pause(sessions, spec.faults, hit)
@@ -110,17 +113,13 @@ def draw_plan(spec: TrialSpec) -> Plan:
     if spec.attackers is not None and spec.attackers.near is not None:
         chosen = _identifiers(spec.attackers.near, attackers, asked)
         peers = peers.append_column(IDENTIFIER, pa.array(map(chosen.get, range(spec.peers)), IDENTIFIER.type))
+    cause = np.where(sessions.peer < base, "base", "flash-crowd")
+    held = _table(SESSIONS, sessions.peer, sessions.number(), sessions.start, sessions.end, graceful, cause)
+    if any(fault.keeps_state for fault in spec.faults):
+        held = held.append_column(KEPT, pa.array(kept, KEPT.type, mask=kept == JOINS))
     plan = Plan(
         peers=peers,
-        sessions=_table(
-            SESSIONS,
-            sessions.peer,
-            sessions.number(),
-            sessions.start,
-            sessions.end,
-            graceful,
-            np.where(sessions.peer < base, "base", "flash-crowd"),
-        ),
+        sessions=held,
         faults=_faults(spec, hit, [second for _, second in sides]),
         **asked,
     )
