@@ -146,16 +146,32 @@ def test_a_peer_that_comes_back_takes_up_and_gives_up_what_it_missed_and_nothing
 def test_messages_that_a_peer_had_in_hand_are_lost(diary: type[Diary], tmp_path: Path) -> None:
     def start(peer: Diary) -> None:
         if peer.peer == 0:
-            for at in (1.0, 1.1, 5.5):
-                peer.environment.set_timer(at, partial(peer.environment.send, 1, Pull(event=int(10 * at))))
+            for at in (1.0, 1.1, 1.2, 2.97, 5.5):
+                peer.environment.set_timer(at, partial(peer.environment.send, 1, Pull(event=int(100 * at))))
 
     diary.on_start = staticmethod(start)
     asked = diary_spec(2, faults=[fault("gone", "2 s", "1 s", crash=KEEPS)], processing={"message": "0.9 s"})
     run(asked, draw_plan(asked), tmp_path)
     sender, kept = diary.lives
     heard = [(round(at, 6), message.event) for at, _, message in kept.received]  # type: ignore[attr-defined]
-    assert heard == [(1.95, 10), (6.45, 55)]
-    assert [peer for _, peer in sender.unreachable] == [1]
+    assert heard == [(1.95, 100), (3.92, 297), (6.45, 550)]
+    assert [round(at, 6) for at, _ in sender.unreachable] == [3.1, 3.75]
+
+
+def test_a_peer_that_is_down_does_not_learn_that_nobody_was_reached(
+    diary: type[Diary], tmp_path: Path
+) -> None:
+    def start(peer: Diary) -> None:
+        if peer.peer == 1:
+            for at in (1.98, 5.5):
+                peer.environment.set_timer(at, partial(peer.environment.send, 0, Pull(event=1)))
+
+    diary.on_start = staticmethod(start)
+    phases = {"join": "0 s", "settle": "8.5 s", "measure": "1.5 s", "drain": "0 s"}
+    asked = diary_spec(2, phases=phases, faults=[GONE, fault("other", lasts="6 s", crash={"peers": [0]})])
+    run(asked, draw_plan(asked), tmp_path)
+    (peer,) = [each for each in diary.lives if each.peer == 1]
+    assert [at for at, _ in peer.unreachable] == [7.5]
 
 
 def test_a_plan_says_which_sessions_begin_without_a_join() -> None:
