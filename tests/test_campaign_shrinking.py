@@ -52,6 +52,18 @@ def test_what_a_failure_needs_is_halved_as_far_as_it_goes() -> None:
     assert shrink(counted, fails, 500, lambda word: None)["attackers"] == {"share": None, "number": 1}
 
 
+def test_each_of_two_groups_between_which_a_fault_holds_is_halved() -> None:
+    links = {"between": [{"number": 9, "share": None}, {"share": 0.5, "number": None}, "eu"], "loss": 1.0}
+    values: Values = {"peers": 20, "faults": [{"name": "cut", "links": links}], "phases": VALUES["phases"]}
+
+    def fails(smaller: Values) -> bool:
+        faults = smaller["faults"]
+        return smaller["peers"] == 20 and len(faults) == 1 and faults[0]["links"]["between"][0]["number"] >= 4
+
+    left = shrink(values, fails, 500, lambda word: None)["faults"][0]["links"]["between"]
+    assert left == [{"number": 4, "share": None}, {"share": 0.0625, "number": None}, "eu"]
+
+
 def test_what_every_part_is_needed_for_stays_and_a_budget_is_kept() -> None:
     tried: list[Values] = []
 

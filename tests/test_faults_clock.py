@@ -128,11 +128,6 @@ def test_timers_of_a_host_go_by_the_clock_of_the_peer(tmp_path: Path) -> None:
         ([fault(pause={"role": "relay"})], "0.pause.role", 'no peer has the role "relay". There are: peer'),
         ([fault(pause={"role": "peer", "share": 0.5})], "0.pause.share", "exactly one of"),
         (
-            [fault(crash={"share": 0.5, "state": "kept"})],
-            "0.crash.state",
-            "no protocol can be given its state",
-        ),
-        (
             [fault(lasts="8 s", crash={"share": 0.5})],
             "0.for",
             "come back at 10 s, but the trial ends at 10 s",

@@ -30,6 +30,7 @@ SPEC: dict[str, Any] = {
     "faults": [
         {"name": "stopped", "at": "5 s", "for": "4 s", "pause": {"peers": [0, 1, 2, 3]}},
         {"name": "gone", "at": "6 s", "for": "3 s", "crash": {"peers": [4, 5]}},
+        {"name": "kept", "at": "6 s", "for": "3 s", "crash": {"peers": [12, 13], "state": "kept"}},
         {"name": "no-tracker", "at": "8 s", "for": "2.5 s", "bootstrap": "away"},
         {"name": "fast", "at": "5 s", "for": "4 s", "clock": {"peers": [6], "drift": "100 %"}},
         {"name": "noise", "at": "4 s", "links": {"peers": [8, 9, 10, 11], "duplicate": 0.5, "corrupt": 0.3}},
@@ -71,7 +72,7 @@ def test_faults_of_peers_in_processes_are_those_of_the_virtual_clock(
     assert virtual.fidelity.valid and real.fidelity.valid, real.fidelity.reasons
     reports = real.fidelity.faults
     assert told(reports) == told(virtual.fidelity.faults)
-    assert {each.host for each in reports} == {"host-0", "host-1"} and len(reports) == 14
+    assert {each.host for each in reports} == {"host-0", "host-1"} and len(reports) == 16
     (check,) = [check for check in real.fidelity.checks if check.name.startswith("fault time error")]
     assert check.measured == pytest.approx(1000 * max(each.error_s or 0.0 for each in reports), abs=0.01)
     paused = {(each.host, "pause"): each for each in reports if each.kind == "pause"}
@@ -90,7 +91,20 @@ def test_faults_of_peers_in_processes_are_those_of_the_virtual_clock(
         if span.name == "join"
     }
     assert {peer: round(joins[peer, 1]) for peer in (4, 5)} == {4: 11, 5: 11}
+    assert not {(12, 1), (13, 1)} & joins.keys()
     for outcome in (virtual, real):
+        kept = [each for each in outcome.fidelity.faults if each.name == "kept"]
+        times = [(each.begun_s, each.ended_s) for each in kept]
+        handled = [
+            (span.attributes[names.PEER], span.end)
+            for span in outcome.spans
+            if names.DEPTH in span.attributes
+        ]
+        for peer in (12, 13):
+            begun, ended = times[peer % 2 if outcome is real else 0]
+            assert begun is not None and ended is not None
+            assert not [at for who, at in handled if who == peer and begun + 0.01 < at < ended - 0.01]
+            assert [at for who, at in handled if who == peer and at > ended]
         observed = Counter(span.attributes.get(names.OBSERVED) for span in outcome.spans)
         assert observed["fault noise duplicates"] > 50 and observed["fault noise corrupts"] > 30
         refused = {text for text in outcome.fidelity.dropped if "it was damaged on its way" in text}

@@ -49,6 +49,13 @@ class Stage(ActorWorld):
     def end(self, life: PlannedLife) -> None:
         self.world.crash(life.peer)
 
+    def take_down(self, life: PlannedLife) -> None:
+        del self.world.host.sessions[life.peer]
+
+    def bring_back(self, life: PlannedLife) -> int:
+        self.begin(life)
+        return 0
+
 
 class Noting(Flood):
     """Notes what it is asked for, in order."""

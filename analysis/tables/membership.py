@@ -33,11 +33,15 @@ _SAYER = ["trial", "peer", "session"]
 
 
 def disturbed_members(spark: SparkSession, records: Sequence[TrialRecord]) -> DataFrame:
-    """Return the peers that a fault pauses or whose links it changes at any time of the trial."""
+    """Return the peers that a fault pauses, that crash and keep their state, or whose links a fault changes
+    at any time of the trial."""
     parts = [_SCHEMA.empty_table()]
     for record in records:
-        kinds = [fault.kind for fault in record.spec.faults]
-        chosen = [index for index, kind in enumerate(kinds) if kind in ("pause", "links")]
+        chosen = [
+            index
+            for index, fault in enumerate(record.spec.faults)
+            if fault.kind in ("pause", "links") or fault.keeps_state
+        ]
         file = record.directory.plan / "faults.parquet"
         if chosen and file.exists():
             hit = pq.read_table(file).filter(pc.field("fault").isin(chosen))["peer"].unique()

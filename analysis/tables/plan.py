@@ -10,7 +10,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from analysis.contract.trials import TrialRecord
 from analysis.engine.literal_reader import literal_reader
 from analysis.engine.one_partition import gathered
-from emulator.experiment.plan.tables import PEERS, SESSIONS
+from emulator.experiment.plan.tables import KEPT, PEERS, SESSIONS
 from emulator.workload.table_schemas import GETS, LOOKUPS, PUBLICATIONS, PUTS, RETICENT, SUBSCRIPTIONS
 
 
@@ -26,7 +26,7 @@ _SCHEMAS = {
     "publications": PUBLICATIONS,
     "puts": _with_key(PUTS),
     "reticent": RETICENT,
-    "sessions": SESSIONS,
+    "sessions": SESSIONS.append(KEPT),
     "subscriptions": SUBSCRIPTIONS,
 }
 """The schemas of Trellis' own tables, given to Spark so that it need not find them out."""

@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 from analysis.contract.trials import TrialRecord, host_frame
 from analysis.engine.one_partition import few, gathered
 from analysis.tables.telemetry import read_spans
+from emulator.faults.network_faults import FAULT
 
 Tables = Mapping[str, DataFrame]
 _KEY = ["trial", "peer", "session"]
@@ -24,17 +25,18 @@ def sessions(
     A peer whose host died and came back joins again in the same session, which then has a row for each join.
     The last record of a host stands for the end of its peers' sessions, if no leave was recorded: a host that
     is killed records nothing. What its peers received between its last record and its death is not known, so
-    it cannot count as missed.
+    it cannot count as missed. A peer that crashed and kept its state goes on without a join: what it observed
+    of the fault's end stands for it.
     """
     hosts = few(host_frame(spark, records))
     lost = hosts.where("lost_at_s is not null").select("trial", "host", "lost_at_s")
     in_order = Window.partitionBy(*_KEY).orderBy("start_s", "host")
     joins = (
-        tables["operations"]
-        .where("operation = 'join'")
-        .select(*_KEY, "host", F.col("at_s").alias("start_s"))
-        .withColumn("again_s", F.lead("start_s").over(in_order))
+        tables["operations"].where("operation = 'join'").select(*_KEY, "host", F.col("at_s").alias("start_s"))
     )
+    if any(fault.keeps_state for record in records for fault in record.spec.faults):
+        joins = joins.unionByName(_returns(spark, planned, joins, tables, records))
+    joins = joins.withColumn("again_s", F.lead("start_s").over(in_order))
     leaves = (
         tables["operations"]
         .where("operation = 'leave'")
@@ -78,6 +80,26 @@ def sessions(
             F.when(F.col("start_s").isNotNull(), F.least("over_s", "dead_s")).alias("end_s"),
             ended.alias("ended"),
         )
+    )
+
+
+def _returns(
+    spark: SparkSession, planned: DataFrame, joins: DataFrame, tables: Tables, records: list[TrialRecord]
+) -> DataFrame:
+    """Return the returns of peers that had crashed and kept their state, as `joins` has the others."""
+    ends = [
+        (record.name, index, f"{FAULT} {fault.name} ends")
+        for record in records
+        for index, fault in enumerate(record.spec.faults)
+        if fault.keeps_state
+    ]
+    observed = few(spark.createDataFrame(ends, "trial string, kept int, name string"))
+    hosts = joins.groupBy("trial", "peer").agg(F.min("host").alias("host"))
+    return (
+        gathered(planned.where("kept is not null").join(observed, ["trial", "kept"]))
+        .join(tables["observations"].select("trial", "peer", "name", "at_s"), ["trial", "peer", "name"])
+        .join(hosts, ["trial", "peer"])
+        .select(*_KEY, "host", F.col("at_s").alias("start_s"))
     )
 
 

@@ -37,6 +37,34 @@ def draw_group(
     return np.sort(chosen).astype(np.int32)
 
 
+def draw_sides(
+    fault: FaultSpec, role: NDArray[Any], region: NDArray[Any], random: np.random.Generator
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Return the peers of the two groups between which a fault holds; the second is empty for other faults.
+
+    A group that is drawn has none of the peers of the other one. The first is drawn first, if both are.
+    """
+    if fault.links is None or fault.links.between is None:
+        return draw_group(fault.hits, role, region, random), draw_group(None, role, region, random)
+    first, second = fault.links.between
+    if first.is_drawn and not second.is_drawn:
+        named = draw_group(second, role, region, random)
+        return draw_group(first, role, region, random, named), named
+    chosen = draw_group(first, role, region, random)
+    return chosen, draw_group(second, role, region, random, chosen)
+
+
+def meetings(sides: Sequence[tuple[NDArray[np.int32], NDArray[np.int32]]]) -> list[tuple[str, str]]:
+    """Return the key and the problem of each fault between two groups that have a peer in common."""
+    problems = []
+    for index, (first, second) in enumerate(sides):
+        both = np.intersect1d(first, second)
+        if len(both):
+            text = f"peer {both[0]} is in both groups. Name it in one of them, or draw one by `share`"
+            problems.append((f"faults.{index}.links.between", text))
+    return problems
+
+
 def at_one_place(
     location: NDArray[np.int32], attackers: NDArray[np.int32], identities: int
 ) -> NDArray[np.int32]:
@@ -52,19 +80,29 @@ def at_one_place(
 
 def overlaps(faults: Sequence[FaultSpec], hit: Sequence[NDArray[np.int32]]) -> list[tuple[str, str]]:
     """Return the key and the problem of each fault of a peer's own that hits a peer which an earlier one of
-    its kind still hits. `hit` has the peers of each fault."""
+    its kind still hits, or which is paused while it has crashed with its state kept. `hit` has the peers of
+    each fault."""
     problems = []
     for later, fault in enumerate(faults):
         for earlier in range(later if fault.kind in OF_PEERS else 0):
             other = faults[earlier]
             apart = fault.begins >= other.ends or other.begins >= fault.ends
-            if other.kind != fault.kind or apart:
+            if apart or not _exclude_each_other(other, fault):
                 continue
             both = np.intersect1d(hit[earlier], hit[later])
             if len(both):
+                what = f"two faults of the kind `{fault.kind}`"
+                if other.kind != fault.kind:
+                    what = "a `pause` and a `crash` with its state kept"
                 text = (
                     f'"{fault.name}" hits peer {both[0]} while "{other.name}" does, and no peer can have '
-                    f"two faults of the kind `{fault.kind}` at a time. Move one, or name other peers"
+                    f"{what} at a time. Move one, or name other peers"
                 )
                 problems.append((f"faults.{later}.at", text))
     return problems
+
+
+def _exclude_each_other(one: FaultSpec, other: FaultSpec) -> bool:
+    """Return whether no peer can have both faults of a peer's own at a time."""
+    kept = (one.keeps_state and other.pause is not None) or (one.pause is not None and other.keeps_state)
+    return one.kind == other.kind or kept

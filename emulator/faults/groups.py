@@ -104,6 +104,19 @@ class Group(Model):
         return unknown_region(self.regions, crowd) if self.region is not None else ""
 
 
+class Side(Group):
+    """One of two groups between which something holds. A region's name alone stands for all its peers."""
+
+    @property
+    def is_named_region(self) -> bool:
+        """This is true if the side is one region and nothing else."""
+        return isinstance(self.region, str) and not any(getattr(self, key) for key in WHO if key != "region")
+
+    @model_serializer(mode="wrap")
+    def _by_name(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any] | str | list[str] | None:
+        return self.region if self.is_named_region else self._without_later_keys(serialize)
+
+
 def unknown_region(names: Sequence[str], crowd: Crowd) -> str:
     """Return what is wrong with the names of regions, or an empty text."""
     if not crowd.regions:

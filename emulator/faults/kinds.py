@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field
 
-from emulator.faults.groups import WHO, Crowd, Group, Model, unknown_region
+from emulator.faults.groups import WHO, Crowd, Group, Model, Side, unknown_region
 from emulator.files.quantities import Duration, RateOr0, Share, SignedDuration, SignedShare
 
 
@@ -34,6 +34,11 @@ def _both_ways(value: Any) -> Any:
     return {"up": value, "down": value} if isinstance(value, str) else value
 
 
+def _of_region(value: Any) -> Any:
+    """Accept the name of a region for all its peers."""
+    return {"region": value} if isinstance(value, str) else value
+
+
 class Links(Group):
     """Worse links of some peers: it holds for each message that one of them sends or is sent."""
 
@@ -51,19 +56,24 @@ class Links(Group):
     bandwidth: Annotated[LinkRatesThen | None, BeforeValidator(_both_ways)] = Field(
         None, description="rates of the links of these peers instead of their own"
     )
-    between: list[str] | None = Field(
+    between: list[Annotated[Side, BeforeValidator(_of_region)]] | None = Field(
         None,
         min_length=2,
         max_length=2,
-        description="two regions: it holds for messages from one to the other",
+        description="two regions or other groups: it holds for messages from one to the other",
+    )
+    way: Literal["both", "out", "in"] | None = Field(
+        None,
+        description='"out": for what these peers send alone, or what the first of two groups sends to the '
+        'second; "in": for what is sent to them alone; both ways if it is left out',
     )
 
-    LATER: ClassVar[tuple[str, ...]] = (*Group.LATER, "between")
+    LATER: ClassVar[tuple[str, ...]] = (*Group.LATER, "between", "way")
 
     @property
-    def regions(self) -> list[str]:
-        """The regions whose peers they are."""
-        return super().regions if self.between is None else self.between
+    def is_between_regions(self) -> bool:
+        """This is true if it holds between two regions, so that a peer's region says on which side it is."""
+        return self.between is not None and all(side.is_named_region for side in self.between)
 
     def group_problems(self, crowd: Crowd, who: str, others: bool = True) -> list[tuple[str, str]]:
         """Return the key and the problem if there would be none of them, or nobody else."""
@@ -72,12 +82,25 @@ class Links(Group):
         given = [key for key in WHO if getattr(self, key) is not None]
         if given:
             return [(given[0], f"`between` says already who {who} are. Leave out one of both")]
-        problem = unknown_region(self.between, crowd)
-        return [("between", problem)] if problem else []
+        if self.is_between_regions:
+            problem = unknown_region([name for side in self.between for name in side.regions], crowd)
+            return [("between", problem)] if problem else []
+        found = [
+            (f"between.{index}.{key}", text)
+            for index, side in enumerate(self.between)
+            for key, text in side.group_problems(crowd, "the peers of this side")
+        ]
+        count = sum(side.count(crowd) for side in self.between)
+        if not found and count > crowd.peers:
+            text = (
+                f"its two groups are {count} of {crowd.peers} peers. Take fewer, so that no peer is in both"
+            )
+            found = [("between", text)]
+        return found
 
     @property
     def of_messages(self) -> bool:
-        """Whether it does something to messages on their way, beside what the rates of links do."""
+        """This is true if it does something to messages on their way, beside what the rates of links do."""
         return bool(self.delay or self.loss or self.duplicate or self.corrupt)
 
     @property
@@ -95,17 +118,6 @@ class Crash(Group):
     """Peers that crash at one instant, and come back when the fault ends, if it does."""
 
     state: Literal["lost", "kept"] = Field("lost", description="what a peer that comes back has of its state")
-
-    @property
-    def state_problems(self) -> list[tuple[str, str]]:
-        """The problem of a state that cannot be kept."""
-        if self.state == "lost":
-            return []
-        text = (
-            "no protocol can be given its state back: a peer that joins is made anew. Leave it out, or take "
-            "`pause` for peers that stop for a while and go on with what they know"
-        )
-        return [("state", text)]
 
 
 class Clock(Group):

@@ -48,17 +48,18 @@ UNHARMED: Final = Fate()
 class _Fault:
     """One fault and the peers that it hits."""
 
-    def __init__(self, spec: FaultSpec, hit: Collection[int], region: Sequence[str]) -> None:
+    def __init__(self, spec: FaultSpec, hit: Collection[int], second: Collection[int], peers: int) -> None:
         self.name = spec.name
         self.begins = spec.begins
         self.ends = spec.ends
         self._partition = spec.partition
         self._links = spec.links
-        self._hit = bytearray(len(region))
-        """For each peer 1 if it is hit, or 2 if it is in the second of two regions between which it holds."""
-        self._between = between = None if spec.links is None else spec.links.between
-        for peer in hit:
-            self._hit[peer] = 2 if between is not None and region[peer] == between[1] else 1
+        self._between = spec.links is not None and spec.links.between is not None
+        self._hit = bytearray(peers)
+        """For each peer 1 if it is hit, or 2 if it is in the second of two groups between which it holds."""
+        for side, some in ((1, hit), (2, second)):
+            for peer in some:
+                self._hit[peer] = side
 
     def bear_on(self, fate: Fate, sender: int, receiver: int, random: Random) -> bool:
         """Have the fault change what becomes of a message. Returns whether it hits the message."""
@@ -69,9 +70,13 @@ class _Fault:
                 return False
             fate.stopped_by, fate.told = self.name, partition.senders == "told"
             return True
-        if links is None or not (out or into):
+        if links is None:
             return False
-        if self._between is not None and (out == into or not out or not into):
+        if self._between:
+            sends, gets = out == 1 and into == 2, out == 2 and into == 1
+        else:
+            sends, gets = out > 0, into > 0
+        if not (sends and links.way != "in") and not (gets and links.way != "out"):
             return False
         if links.loss and random.random() < links.loss:
             fate.stopped_by = self.name
@@ -91,10 +96,19 @@ class NetworkFaults:
     """All faults of a trial that concern messages. A message is judged when it is sent."""
 
     def __init__(
-        self, specs: Sequence[FaultSpec], hit: Sequence[Collection[int]], region: Sequence[str]
+        self,
+        specs: Sequence[FaultSpec],
+        hit: Sequence[Collection[int]],
+        second: Sequence[Collection[int]],
+        peers: int,
     ) -> None:
-        """`hit` has the peers that each fault hits, `region` that of each peer, "" where there are none."""
-        self._faults = [_Fault(spec, some, region) for spec, some in zip(specs, hit, strict=True)]
+        """`hit` has those of so many peers that each fault hits, `second` those of them that are in the
+        second of two groups between which it holds."""
+        self._faults = [
+            _Fault(spec, some, of_second, peers)
+            for spec, some, of_second in zip(specs, hit, second, strict=True)
+            if spec.kind in OF_MESSAGES
+        ]
         self._first = min((fault.begins for fault in self._faults), default=0.0)
         self._last = max((fault.ends for fault in self._faults), default=0.0)
         self._counts: Counter[str] = Counter()
@@ -126,15 +140,13 @@ class NetworkFaults:
 def faults_of(
     specs: Sequence[FaultSpec],
     hit: Sequence[Collection[int]],
-    locations: Sequence[int],
-    regions: Sequence[str],
+    second: Sequence[Collection[int]],
+    peers: int,
 ) -> NetworkFaults | None:
     """Return the faults of a trial's network that hit these of its peers, None if it has none.
 
-    `locations` has each peer's row of the latency matrix, `regions` the name of each row if they are regions.
+    `second` has those of the peers that are in the second of two groups between which a fault holds.
     """
-    both = [(spec, some) for spec, some in zip(specs, hit, strict=True) if spec.kind in OF_MESSAGES]
-    if not both:
+    if not any(spec.kind in OF_MESSAGES for spec in specs):
         return None
-    region = [regions[place] if regions else "" for place in locations]
-    return NetworkFaults([spec for spec, _ in both], [some for _, some in both], region)
+    return NetworkFaults(specs, hit, second, peers)

@@ -157,6 +157,11 @@ class FaultSpec(_Window):
         hit = getattr(self, self.kind)
         return hit if isinstance(hit, Group) else None
 
+    @property
+    def keeps_state(self) -> bool:
+        """This is true of a crash after which peers go on with the state that they had."""
+        return self.crash is not None and self.crash.state == "kept"
+
     def problems(self, crowd: Crowd, trial_end: float) -> list[tuple[str, str]]:
         """Return the key below the fault and the problem of each combination that cannot be."""
         given = [name for name in KINDS if getattr(self, name) is not None]
@@ -176,10 +181,14 @@ class FaultSpec(_Window):
             )
             found.append(("links.delay", text))
         if links is not None and links.between is not None and links.rates:
-            text = "rates are of peers' links, not of the ways between regions. Give `region` for `between`"
+            text = "rates are of peers' links, not of the ways between groups. Name peers without `between`"
             found.append(("links.bandwidth", text))
-        if self.crash is not None:
-            found += [(f"crash.{key}", text) for key, text in self.crash.state_problems]
+        if links is not None and links.way is not None and links.rates and not links.of_messages:
+            text = "rates of links have their own ways. Give `bandwidth: {up: ...}` or `{down: ...}` for it"
+            found.append(("links.way", text))
+        if self.keeps_state and self.ends == math.inf:
+            text = "a peer that keeps its state has to come back. Say after which time, or leave `state` out"
+            found.append(("for", text))
         if self.clock is not None:
             found += [(f"clock.{key}", text) for key, text in self.clock.clock_problems(self.begins)]
         return found + self.late(trial_end) + self._unended(trial_end)

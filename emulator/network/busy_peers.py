@@ -45,6 +45,10 @@ class BusyPeers:
         self._free[peer] = session, begins + takes
         return begins + takes
 
+    def forget(self, peer: int) -> None:
+        """Have the peer lose what it has in hand and what waits there."""
+        self._free.pop(peer, None)
+
     def pause(self, peer: int, now: int) -> None:
         """Have the peer stand still from now on. Nothing is to reach it until it goes on."""
         self._paused[peer] = now

@@ -1,7 +1,8 @@
 """The actor of faults: it has peers pause and go on, and tells when faults begin and end and what they hit.
 
 The same actor serves both worlds, as the actor of a trial's script does. What becomes of messages, and which
-peers crash, is decided elsewhere: by `emulator.faults.network_faults`, and by the sessions of the plan.
+peers crash, is decided elsewhere: by `emulator.faults.network_faults`, and by the sessions of the plan. Its
+script also says when peers go down that keep their state, and when they come back.
 """
 
 from __future__ import annotations
@@ -77,6 +78,8 @@ class FaultActor:
         both = zip(faults, hit, strict=True)
         self.acted = [Acted(index, *each, network) for index, each in enumerate(both)]
         self._outages = Outages(faults)
+        self._away: dict[int, PlannedLife] = {}
+        """The peers that are down and keep their state."""
 
     def calls(self, now: float = 0.0) -> Iterator[tuple[float, Callable[[], None]]]:
         """Yield what is to be called at which trial time (s), for the faults that begin at `now` or later.
@@ -88,6 +91,40 @@ class FaultActor:
         calls += ((each.spec.ends, partial(self._end, each)) for each in acted if each.spec.ends != math.inf)
         calls += ((each.spec.begins, partial(self._begin, each)) for each in acted)
         yield from sorted(calls, key=lambda call: call[0])
+
+    def take_down(self, life: PlannedLife, fault: int) -> None:
+        """Have a peer crash and keep its state, by the fault of this index."""
+        self._tell_begin(life, self._acted(fault).spec)
+        life.away = True
+        self._away[life.peer] = life
+        self._world.take_down(life)
+
+    def bring_back(self, peer: int, session: int, fault: int) -> bool:
+        """Have a peer go on with the state that it had, in the session of this number in the plan.
+
+        Returns whether it can: its host may have been started again meanwhile, which lost the state.
+        """
+        life = self._away.pop(peer, None)
+        if life is None:
+            return False
+        life.away, life.planned, life.came_back = False, session, self._world.trial_time()
+        waited = self._world.bring_back(life)
+        acted = self._acted(fault)
+        acted.waited += waited
+        self._tell_end(life, acted.spec, waited)
+        for channel, identifier, space in [*(life.taken or {}).values()]:
+            life.take_identifier(channel, identifier, space)  # of a session, which begins here
+        return True
+
+    def _acted(self, fault: int) -> Acted:
+        return next(acted for acted in self.acted if acted.index == fault)
+
+    def _tell_begin(self, life: PlannedLife, spec: FaultSpec) -> None:
+        lasts = spec.ends - spec.begins
+        life.record(life.root, Observation(f"{FAULT} {spec.name} begins", lasts, None, "s"))
+
+    def _tell_end(self, life: PlannedLife, spec: FaultSpec, waited: int) -> None:
+        life.record(life.root, Observation(f"{FAULT} {spec.name} ends", waited, None, "calls"))
 
     def wait(self, asked: float) -> float:
         """Count a question to the bootstrap service at `asked` (trial time, s) if the service is away.
@@ -109,8 +146,7 @@ class FaultActor:
             if life is not None and acted.spec.pause is not None:
                 life.pause()
                 acted.paused.append(life)
-                lasts = acted.spec.ends - acted.spec.begins
-                life.record(life.root, Observation(f"{FAULT} {acted.spec.name} begins", lasts, None, "s"))
+                self._tell_begin(life, acted.spec)
 
     def _end(self, acted: Acted) -> None:
         acted.ended = self._world.trial_time()
@@ -118,5 +154,5 @@ class FaultActor:
             if life.alive:
                 waited = life.go_on()
                 acted.waited += waited
-                life.record(life.root, Observation(f"{FAULT} {acted.spec.name} ends", waited, None, "calls"))
+                self._tell_end(life, acted.spec, waited)
         acted.paused.clear()

@@ -11,13 +11,13 @@ import pyarrow.compute as pc
 from emulator.contract.identifiers import decode
 from emulator.contract.workload import WorkloadKind
 from emulator.experiment.file.spec import TrialSpec
-from emulator.experiment.plan.tables import IDENTIFIER, PROCESSING, Plan
+from emulator.experiment.plan.tables import IDENTIFIER, KEPT, PROCESSING, SECOND, Plan
 from emulator.faults.network_faults import NetworkFaults, faults_of
 from emulator.files.damage import DamagedFile
 from emulator.network.build_network import build_network
 from emulator.network.peer_network import Network
 from emulator.runtime.rate_changes import rate_changes
-from emulator.runtime.script import PLAIN, GiveUp, Join, Leave, Script, Step, TakeUp
+from emulator.runtime.script import PLAIN, ComeBack, GiveUp, GoDown, Join, Leave, Script, Step, TakeUp
 
 
 def script_of(
@@ -30,10 +30,20 @@ def script_of(
     tables = {name: _rows(plan.tables[name], table.peer, peers) for name, table in kind.tables().items()}
     held = [*kind.held(tables)]
     steps: list[Step] = []
-    for row in _rows(plan.sessions, "peer", peers):
-        steps.append(Step(row["start_s"], row["peer"], Join(row["session"])))
-        if row["end_s"] < trial_end:
-            steps.append(Step(row["end_s"], row["peer"], Leave(row["session"], row["graceful"])))
+    sessions = _rows(plan.sessions, "peer", peers)
+    kept_after = {
+        (row["peer"], row["session"] - 1): fault
+        for row in sessions
+        if (fault := row.get(KEPT.name)) is not None
+    }
+    """The fault after which a peer goes on, by the session that the fault ends."""
+    for row in sessions:
+        peer, session, fault = row["peer"], row["session"], row.get(KEPT.name)
+        steps.append(Step(row["start_s"], peer, Join(session) if fault is None else ComeBack(session, fault)))
+        if (later := kept_after.get((peer, session))) is not None:
+            steps.append(Step(row["end_s"], peer, GoDown(later)))
+        elif row["end_s"] < trial_end:
+            steps.append(Step(row["end_s"], peer, Leave(session, row["graceful"])))
     for each in held:
         if each.end < trial_end:
             steps.append(Step(each.end, each.peer, GiveUp(each.what)))
@@ -56,8 +66,7 @@ def network_of(spec: TrialSpec, plan: Plan) -> Network:
 
 def network_faults(spec: TrialSpec, plan: Plan) -> NetworkFaults | None:
     """Return the faults of a trial's network, None if it has none."""
-    locations = plan.peers["location"].to_pylist()
-    return faults_of(spec.faults, faults_hit(spec, plan), locations, spec.network.latency.region_names)
+    return faults_of(spec.faults, faults_hit(spec, plan), second_sides(spec, plan), plan.peers.num_rows)
 
 
 def faults_hit(spec: TrialSpec, plan: Plan) -> list[list[int]]:
@@ -72,6 +81,24 @@ def faults_hit(spec: TrialSpec, plan: Plan) -> list[list[int]]:
         if fault.hits is not None and not peers:
             raise DamagedFile(f'the plan has no peers for the fault "{fault.name}". Draw it again')
     return hit
+
+
+def second_sides(spec: TrialSpec, plan: Plan) -> list[list[int]]:
+    """Return the peers in the second of the two groups between which each fault holds, none for a fault of
+    another kind."""
+    second: list[list[int]] = [[] for _ in spec.faults]
+    rows = plan.faults.to_pylist()
+    if SECOND.name in plan.faults.column_names:
+        for row in rows:
+            if row[SECOND.name]:
+                second[row["fault"]].append(row["peer"])
+        return second
+    names, place = spec.network.latency.region_names, plan.peers["location"].to_pylist()
+    for row in rows:
+        links = spec.faults[row["fault"]].links
+        if links is not None and links.between and names[place[row["peer"]]] in links.between[1].regions:
+            second[row["fault"]].append(row["peer"])
+    return second
 
 
 def _roles(table: pa.Table, peers: Collection[int] | None) -> dict[int, str]:

@@ -24,6 +24,21 @@ class Leave:
 
 
 @dataclass(frozen=True, slots=True)
+class GoDown:
+    """The action in which a peer crashes and keeps its state, by a fault of this index."""
+
+    fault: int
+
+
+@dataclass(frozen=True, slots=True)
+class ComeBack:
+    """The action in which a peer that went down by a fault goes on with the state that it had."""
+
+    session: int
+    fault: int
+
+
+@dataclass(frozen=True, slots=True)
 class TakeUp:
     """The action in which a peer takes something up, which it holds from now on."""
 
@@ -37,7 +52,7 @@ class GiveUp:
     what: Holding
 
 
-Action = Join | Leave | TakeUp | GiveUp | Operation
+Action = Join | Leave | GoDown | ComeBack | TakeUp | GiveUp | Operation
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +81,8 @@ class Script:
         first one."""
         self.steps = sorted(steps, key=lambda step: step.at)
         """The steps in the order of time; those of a peer that is down are to be skipped."""
+        self.keeps_states = any(isinstance(step.action, ComeBack) for step in self.steps)
+        """This is true if some peers crash and keep their state."""
         self.roles = dict(roles or {})
         self.attackers = frozenset(attackers)
         """The peers that behave badly."""
@@ -97,8 +114,8 @@ class Script:
         for step in self.steps:
             if step.at >= at:
                 break
-            if isinstance(step.action, Join):
+            if isinstance(step.action, (Join, ComeBack)):
                 open_sessions[step.peer] = step
-            elif isinstance(step.action, Leave):
+            elif isinstance(step.action, (Leave, GoDown)):
                 open_sessions.pop(step.peer, None)
         return [*open_sessions.values(), *(step for step in self.steps if step.at >= at)]

@@ -12,13 +12,14 @@ from random import Random
 
 from mypy_extensions import mypyc_attr
 
+from emulator.contract.identifiers import IdentifierSpace
 from emulator.contract.mistakes import placed
 from emulator.contract.protocol import Application, Environment, Event, Outcome
 from emulator.contract.random_streams import stream
 from emulator.contract.workload import Holding, Operation, WorkloadKind
 from emulator.faults.spec import AttackersSpec
 from emulator.runtime.hostile_channel import make_hostile
-from emulator.runtime.peer_channels import Life
+from emulator.runtime.peer_channels import Channel, Life
 from emulator.runtime.script import GiveUp, Join, Leave, Script, TakeUp
 from emulator.telemetry import names
 from emulator.telemetry.context import TraceContext
@@ -33,6 +34,15 @@ class PlannedLife(Life):
         super().__init__(peer, session, rng, role)
         self.alive = True
         """Whether the life goes on; one that has ended sends nothing, and its timers make no call."""
+        self.planned = session
+        """The session's number in the plan."""
+        self.away = False
+        """This is true while the peer is down and is to come back with the state that it has."""
+        self.came_back = 0.0
+        """The trial time (s) at which the peer came back with its state: what had reached it before and was
+        not handled is lost. 0 if it never went down."""
+        self.taken: dict[str, tuple[Channel, int, IdentifierSpace]] | None = None
+        """The identifiers that the peer has taken, by channel; None where no peer keeps its state."""
         self.held: set[int] = set()
         """The numbers in the plan of what the peer holds now, such as subscriptions."""
         self.topics: set[int] = set()
@@ -117,6 +127,14 @@ class World(ABC):
     def end(self, life: PlannedLife) -> None:
         """Have the peer be down from now on: it sends nothing and its timers make no call."""
 
+    @abstractmethod
+    def take_down(self, life: PlannedLife) -> None:
+        """Have the peer be down from now on, and its timers' calls wait until it is brought back."""
+
+    @abstractmethod
+    def bring_back(self, life: PlannedLife) -> int:
+        """Have the peer be up again with the state that it had. Returns how many calls waited."""
+
 
 class ScriptActor:
     """Has the peers of a world do what the script says, each step when it is told to."""
@@ -150,6 +168,8 @@ class ScriptActor:
         if random is None:
             random = self._random[peer] = stream(self._seed, "peer", peer)
         life = world.new_life(peer, join.session, random, script.role(peer))
+        if script.keeps_states:
+            life.taken = {}
         attackers = self._attackers
         if attackers is not None and peer in script.attackers:
             make_hostile(life, attackers.behaviour, self._seed, attackers.begins, attackers.ends)
@@ -178,6 +198,19 @@ class ScriptActor:
         stop = partial(life.protocol.stop, graceful=True) if leave.graceful else _crash
         life.operate("leave", attributes, stop)
         self._world.end(life)
+
+    def catch_up(self, peer: int) -> None:
+        """Have a peer that came back with its state give up and take up what it was to while it was down."""
+        life, world, script = self._world.life_of(peer), self._world, self._script
+        if life is None:
+            return
+        now = script.held_by(peer, world.trial_time())
+        numbers = {what.number for what in now}
+        for each in script.all_of(peer):
+            if each.what.number in life.held and each.what.number not in numbers:
+                self.change(peer, GiveUp(each.what))
+        for what in now:
+            self.change(peer, TakeUp(what))
 
     def change(self, peer: int, action: TakeUp | GiveUp) -> None:
         """Have a peer take something up or give it up, if the peer is up and that changes anything."""

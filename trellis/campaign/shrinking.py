@@ -44,7 +44,8 @@ def smaller(values: Values) -> Iterator[tuple[str, Values]]:
     """Yield what may be tried, with a word for it, the largest steps first.
 
     That is one fault less, a part of the experiment left out, half of the peers, a tenth of them less or one
-    less, and half of the attackers, of what peers are asked for, of a fault's time and of a phase.
+    less, and half of the attackers, of a group that a fault is between, of what peers are asked for, of a
+    fault's time and of a phase.
     """
     for index, fault in enumerate(values.get("faults") or []):
         fewer = copy.deepcopy(values)
@@ -59,7 +60,9 @@ def smaller(values: Values) -> Iterator[tuple[str, Values]]:
             yield f"{round(peers * part)} peers", _with(values, "peers", round(peers * part))
     if peers > _FEWEST_PEERS:
         yield f"{peers - 1} peers", _with(values, "peers", peers - 1)
-    yield from _fewer_attackers(values)
+    if (half := _half_of_group(values.get("attackers"), peers)) is not None:
+        yield f"attackers.{half[0]} {half[1]:g}", _with(values, f"attackers.{half[0]}", half[1])
+    yield from _smaller_sides(values)
     for key in _ASKED:
         count = _at(values, key)
         if isinstance(count, (int, float)) and count > 1:
@@ -75,13 +78,27 @@ def smaller(values: Values) -> Iterator[tuple[str, Values]]:
             yield f"{phase} {shorter}", _with(values, f"phases.{phase}", shorter)
 
 
-def _fewer_attackers(values: Values) -> Iterator[tuple[str, Values]]:
-    """Yield half of the attackers, if they are given by how many they are and one is left."""
-    number, share = _at(values, "attackers.number"), _at(values, "attackers.share")
+def _half_of_group(group: Any, peers: int) -> tuple[str, float] | None:
+    """Return the key and half of the value of a group that has so many peers, if one is left then."""
+    if not isinstance(group, dict):
+        return None
+    number, share = group.get("number"), group.get("share")
     if number is not None and number > 1:
-        yield f"{number // 2} attackers", _with(values, "attackers.number", number // 2)
-    if share is not None and 1 <= round(values["peers"] * share / 2) < round(values["peers"] * share):
-        yield f"attackers.share {share / 2:g}", _with(values, "attackers.share", share / 2)
+        return "number", number // 2
+    if share is not None and 1 <= round(peers * share / 2) < round(peers * share):
+        return "share", share / 2
+    return None
+
+
+def _smaller_sides(values: Values) -> Iterator[tuple[str, Values]]:
+    """Yield half of each of two groups between which a fault holds."""
+    for index, fault in enumerate(values.get("faults") or []):
+        for side, group in enumerate(_at(fault, "links.between") or []):
+            if (half := _half_of_group(group, values["peers"])) is not None:
+                changed = copy.deepcopy(values)
+                changed["faults"][index]["links"]["between"][side][half[0]] = half[1]
+                word = f"the fault {fault.get('name', index)} between {half[0]} {half[1]:g}"
+                yield word, changed
 
 
 def _half_of(duration: str | None) -> str | None:

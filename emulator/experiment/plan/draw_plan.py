@@ -19,6 +19,7 @@ from emulator.experiment.file.cross_checks import check_plan_inputs
 from emulator.experiment.file.spec import TrialSpec
 from emulator.experiment.plan.draw_workload import draw_workload
 from emulator.experiment.plan.fault_sessions import (
+    JOINS,
     await_bootstrap,
     check_pauses,
     crash,
@@ -27,9 +28,19 @@ from emulator.experiment.plan.fault_sessions import (
 )
 from emulator.experiment.plan.in_regions import in_regions
 from emulator.experiment.plan.inputs_file import facts_of
-from emulator.experiment.plan.tables import FAULTS, IDENTIFIER, PEERS, PROCESSING, REGION, SESSIONS, Plan
+from emulator.experiment.plan.tables import (
+    FAULTS,
+    IDENTIFIER,
+    KEPT,
+    PEERS,
+    PROCESSING,
+    REGION,
+    SECOND,
+    SESSIONS,
+    Plan,
+)
 from emulator.experiment.plan.undrawable import Undrawable, drawn_from
-from emulator.faults.draw import at_one_place, draw_group, overlaps
+from emulator.faults.draw import at_one_place, draw_group, draw_sides, meetings, overlaps
 from emulator.faults.identities import Target, around
 from emulator.faults.outages import Outages
 from emulator.files.input_facts import Facts
@@ -64,15 +75,16 @@ def draw_plan(spec: TrialSpec) -> Plan:
     if spec.attackers is not None and spec.attackers.identities is not None:
         location = at_one_place(location, attackers, spec.attackers.identities)
         region = names[location] if len(names) else names
-    hit = [
-        draw_group(fault.hits, who.role, region, _random(spec, f"fault {fault.name}"))
-        for fault in spec.faults
+    sides = [
+        draw_sides(fault, who.role, region, _random(spec, f"fault {fault.name}")) for fault in spec.faults
     ]
-    if problems := overlaps(spec.faults, hit):
+    hit = [np.union1d(first, second) for first, second in sides]
+    if problems := meetings(sides) + overlaps(spec.faults, hit):
         raise Undrawable(problems)
+    kept = np.full(len(sessions.peer), JOINS, np.int32)
     if any(fault.crash is not None or fault.bootstrap is not None for fault in spec.faults):
-        sessions, graceful = crash(sessions, graceful, spec.faults, hit)
-        sessions, graceful = await_bootstrap(sessions, graceful, Outages(spec.faults))
+        sessions, graceful, kept = crash(sessions, graceful, spec.faults, hit)
+        sessions, graceful, kept = await_bootstrap(sessions, graceful, kept, Outages(spec.faults))
         who = _participants(spec, sessions, region)
     check_pauses(sessions, spec.faults, hit)
     graceful &= (sessions.end < spec.phases.end) & ~ends_in_pause(sessions, spec.faults, hit)
@@ -101,18 +113,14 @@ def draw_plan(spec: TrialSpec) -> Plan:
     if spec.attackers is not None and spec.attackers.near is not None:
         chosen = _identifiers(spec.attackers.near, attackers, asked)
         peers = peers.append_column(IDENTIFIER, pa.array(map(chosen.get, range(spec.peers)), IDENTIFIER.type))
+    cause = np.where(sessions.peer < base, "base", "flash-crowd")
+    held = _table(SESSIONS, sessions.peer, sessions.number(), sessions.start, sessions.end, graceful, cause)
+    if any(fault.keeps_state for fault in spec.faults):
+        held = held.append_column(KEPT, pa.array(kept, KEPT.type, mask=kept == JOINS))
     plan = Plan(
         peers=peers,
-        sessions=_table(
-            SESSIONS,
-            sessions.peer,
-            sessions.number(),
-            sessions.start,
-            sessions.end,
-            graceful,
-            np.where(sessions.peer < base, "base", "flash-crowd"),
-        ),
-        faults=_faults(spec, hit),
+        sessions=held,
+        faults=_faults(spec, hit, [second for _, second in sides]),
         **asked,
     )
     with drawn_from("network.latency"):  # whose numbers are read here, if no other part needs them
@@ -158,12 +166,20 @@ def _identifiers(
     return {peer: encode(identifier) for peer, identifier in around(near, attackers.tolist()).items()}
 
 
-def _faults(spec: TrialSpec, hit: Sequence[NDArray[np.int32]]) -> pa.Table:
-    """Return the table of the peers that each fault hits."""
-    parts = [FAULTS.empty_table()]
+def _faults(
+    spec: TrialSpec, hit: Sequence[NDArray[np.int32]], second: Sequence[NDArray[np.int32]]
+) -> pa.Table:
+    """Return the table of the peers that each fault hits. Its last column says which of them are `second`,
+    unless regions do."""
+    parts, sides = [FAULTS.empty_table()], list[bool]()
     for index, (fault, peers) in enumerate(zip(spec.faults, hit, strict=True)):
         parts.append(_table(FAULTS, np.full(len(peers), index), np.full(len(peers), fault.name), peers))
-    return pa.concat_tables(parts)
+        sides += np.isin(peers, second[index]).tolist()
+    table = pa.concat_tables(parts)
+    between = [fault.links for fault in spec.faults if fault.links is not None and fault.links.between]
+    if all(links.is_between_regions for links in between):
+        return table
+    return table.append_column(SECOND, pa.array(sides, SECOND.type))
 
 
 def _random(spec: TrialSpec, name: str) -> np.random.Generator:

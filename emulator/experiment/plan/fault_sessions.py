@@ -43,18 +43,24 @@ def until_pauses(
     return sessions
 
 
+JOINS = -1
+"""The number that stands for no fault: a session begins with a join."""
+
+
 def crash(
     sessions: Sessions,
     graceful: NDArray[np.bool_],
     faults: Sequence[FaultSpec],
     hit: Sequence[NDArray[np.int32]],
-) -> tuple[Sessions, NDArray[np.bool_]]:
-    """Return the sessions as crashes leave them, and whether each is to end gracefully.
+) -> tuple[Sessions, NDArray[np.bool_], NDArray[np.int32]]:
+    """Return the sessions as crashes leave them, whether each is to end gracefully, and for each the fault
+    after which its peer goes on with the state that it had, or `JOINS`.
 
     A session of a peer that is hit ends at the crash, and what is left of it, or of later ones, begins when
     the peer comes back. Raises Undrawable for a crash that hits no peer which is up.
     """
     problems = []
+    kept = np.full(len(sessions.peer), JOINS, np.int32)
     # A crash is judged by the sessions that earlier ones leave, whatever place the file gives it.
     for index in sorted(range(len(faults)), key=lambda index: faults[index].begins):
         fault, peers = faults[index], hit[index]
@@ -73,11 +79,14 @@ def crash(
         start = np.concatenate([sessions.start[before], start[after]])
         end = np.concatenate([end[before], sessions.end[after]])
         graceful = np.concatenate([(graceful & ~cut)[before], graceful[after]])
+        goes_on = np.where(cut, index if fault.keeps_state else JOINS, kept)
+        kept = np.concatenate([kept[before], goes_on[after]])
         order = np.lexsort((start, peer))
         sessions, graceful = Sessions(peer[order], start[order], end[order]), graceful[order]
+        kept = kept[order]
     if problems:
         raise Undrawable(problems)
-    return sessions, graceful
+    return sessions, graceful, kept
 
 
 def check_pauses(sessions: Sessions, faults: Sequence[FaultSpec], hit: Sequence[NDArray[np.int32]]) -> None:
@@ -96,10 +105,15 @@ def _nobody(fault: FaultSpec, peers: NDArray[np.int32]) -> str:
 
 
 def await_bootstrap(
-    sessions: Sessions, graceful: NDArray[np.bool_], outages: Outages
-) -> tuple[Sessions, NDArray[np.bool_]]:
-    """Return the sessions and how they end if peers that are to join while the bootstrap service is away join
-    when it answers. A session that is over by then is left out."""
-    start = np.array([at + outages.wait(at) for at in sessions.start.tolist()], np.float64)
-    kept = sessions.end - start >= SHORTEST
-    return Sessions(sessions.peer[kept], start[kept], sessions.end[kept]), graceful[kept]
+    sessions: Sessions, graceful: NDArray[np.bool_], kept: NDArray[np.int32], outages: Outages
+) -> tuple[Sessions, NDArray[np.bool_], NDArray[np.int32]]:
+    """Return what `crash` returns, if peers that are to join while the bootstrap service is away join when it
+    answers. A session that is over by then is left out."""
+    kept, start, left = kept.copy(), sessions.start.copy(), np.ones(len(kept), bool)
+    for place, at in enumerate(sessions.start.tolist()):
+        if kept[place] != JOINS and not left[place - 1]:
+            kept[place] = JOINS  # the peer had not joined by then
+        if kept[place] == JOINS:
+            start[place] = at + outages.wait(at)
+        left[place] = sessions.end[place] - start[place] >= SHORTEST
+    return Sessions(sessions.peer[left], start[left], sessions.end[left]), graceful[left], kept[left]

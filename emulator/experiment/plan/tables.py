@@ -45,6 +45,9 @@ SESSIONS = pa.schema(
         ("cause", pa.string()),  # "base" or "flash-crowd"
     ]
 )
+KEPT = pa.field("kept", pa.int32())
+"""The column of the sessions that follows where peers crash and keep their state: the index of the fault
+after which the peer goes on as it was, so that it does not join; null for a session that begins by a join."""
 FAULTS = pa.schema(
     [
         ("fault", pa.int32()),  # its index in `faults` of the spec
@@ -52,6 +55,9 @@ FAULTS = pa.schema(
         ("peer", pa.int32()),  # a peer that it hits
     ]
 )
+SECOND = pa.field("second", pa.bool_())
+"""The column of the faults that follows where one holds between two groups that are no regions; true for a
+peer of the second group."""
 _LARGEST = 8 << 30
 """The most bytes of a table."""
 

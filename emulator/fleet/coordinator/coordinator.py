@@ -17,7 +17,7 @@ from emulator.experiment.run.telemetry_totals import Written
 from emulator.fleet.coordinator.members import COUNTS, Member
 from emulator.fleet.coordinator.planned_kills import planned_kills
 from emulator.fleet.host.assignment import put_network, put_script, spec_for_hosts
-from emulator.runtime.plan_script import faults_hit, network_of, script_of
+from emulator.runtime.plan_script import faults_hit, network_of, script_of, second_sides
 from emulator.runtime.progress import Progress
 from emulator.runtime.tracker import Tracker
 from emulator.tracing import spans
@@ -74,7 +74,7 @@ class Coordinator:
         self._experiment = experiment
         self._network = network_of(spec, plan)
         self._hit = faults_hit(spec, plan)
-        self._regions = spec.network.latency.region_names
+        self._second = second_sides(spec, plan)
         self.host_of = [peer % hosts for peer in range(len(self._network.locations))]
         self.members = {
             f"host-{index}": Member(f"host-{index}", index, self.host_of.count(index))
@@ -120,8 +120,8 @@ class Coordinator:
         kind = self.spec.workload.kind
         put_script(assignment, script_of(self._plan, kind, self.spec.phases.end, own), kind)
         put_network(assignment, self._network, own)
-        assignment.faults.extend(control_pb2.Hit(peers=peers) for peers in self._hit)
-        assignment.regions.extend(self._regions)
+        sides = zip(self._hit, self._second, strict=True)
+        assignment.faults.extend(control_pb2.Hit(peers=peers, second=second) for peers, second in sides)
         return assignment
 
     def has_finished(self, registration: control_pb2.Registration) -> bool:

@@ -14,7 +14,7 @@ from emulator.experiment.file.spec import TrialSpec
 from emulator.network.model import JitterModel
 from emulator.network.peer_network import Network
 from emulator.runtime.rate_changes import rate_changes
-from emulator.runtime.script import Action, GiveUp, Join, Leave, Script, Step, TakeUp
+from emulator.runtime.script import Action, ComeBack, GiveUp, GoDown, Join, Leave, Script, Step, TakeUp
 from trellis.v1 import control_pb2
 
 
@@ -143,6 +143,10 @@ def _put_step(wire: control_pb2.Step, step: Step, kind: WorkloadKind) -> None:
             wire.join.session = session
         case Leave(session, graceful):
             wire.leave.session, wire.leave.graceful = session, graceful
+        case GoDown(fault):
+            wire.go_down = fault
+        case ComeBack(session, fault):
+            wire.come_back.session, wire.come_back.fault = session, fault
         case TakeUp(what):
             wire.take_up = what.number
         case GiveUp(what):
@@ -159,6 +163,10 @@ def _step(wire: control_pb2.Step, held: dict[int, Held], kind: WorkloadKind) -> 
             action = Join(wire.join.session)
         case "leave":
             action = Leave(wire.leave.session, wire.leave.graceful)
+        case "go_down":
+            action = GoDown(wire.go_down)
+        case "come_back":
+            action = ComeBack(wire.come_back.session, wire.come_back.fault)
         case "take_up":
             action = TakeUp(held[wire.take_up].what)
         case "give_up":

@@ -107,7 +107,8 @@ class Membership:
         self._script = script_in(assignment, self._spec.workload.kind)
         self._network = network_in(assignment, self._spec)
         self._hit = [each.peers for each in assignment.faults]
-        self._faults = faults_of(self._spec.faults, self._hit, assignment.location, assignment.regions)
+        second = [each.second for each in assignment.faults]
+        self._faults = faults_of(self._spec.faults, self._hit, second, len(assignment.location))
         self._failure: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._ended = asyncio.Event()
         self._leaving = False

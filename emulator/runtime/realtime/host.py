@@ -225,8 +225,10 @@ class Host(SessionHost):
     def _go_on(
         self, then: Then, session: Session, message: Message, passage: Passage, at: float = 0.0
     ) -> None:
-        """Go on, at `at`, with what has waited at a peer, unless the peer has gone meanwhile."""
-        if self.sessions.get(passage.receiver) is session:
+        """Go on, at `at`, with what has waited at a peer, unless the peer has gone meanwhile, also if it has
+        come back with its state since."""
+        is_lost = passage.due_ns < session.came_back * 1e9
+        if self.sessions.get(passage.receiver) is session and not is_lost:
             then(session, message, passage)
         else:
             self._send_back(passage)

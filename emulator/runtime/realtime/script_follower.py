@@ -18,7 +18,7 @@ from emulator.faults.spec import AttackersSpec, FaultSpec
 from emulator.runtime.fault_actor import FaultActor
 from emulator.runtime.realtime.host import Host
 from emulator.runtime.realtime.session import Session
-from emulator.runtime.script import GiveUp, Join, Leave, Script, Step, TakeUp
+from emulator.runtime.script import ComeBack, GiveUp, GoDown, Join, Leave, Script, Step, TakeUp
 from emulator.runtime.script_actor import PlannedLife, ScriptActor, World
 
 _RETRY = 0.010
@@ -71,6 +71,8 @@ class ScriptFollower(World):
         """The trial time in seconds until which the host was away."""
         self._joining: dict[int, Step] = {}
         self._left: list[int] = []
+        self._back: list[int] = []
+        """The peers that are up again without a join, of which the bootstrap service is not told yet."""
         self._asking: list[tuple[int, Callable[[Sequence[int]], None]]] = []
         self._news = asyncio.Event()
         self.session_error = Distribution()
@@ -121,10 +123,11 @@ class ScriptFollower(World):
             await self._news.wait()
             self._news.clear()
             left, self._left = self._left, []
+            back, self._back = self._back, []
             asking, self._asking = self._asking, []
             joining = dict(self._joining)
-            contacts, answers = await self._track(left, list(joining), [peer for peer, _ in asking])
-            for (peer, step), peers in zip(joining.items(), contacts, strict=True):
+            contacts, answers = await self._track(left, [*joining, *back], [peer for peer, _ in asking])
+            for (peer, step), peers in zip(joining.items(), contacts[: len(joining)], strict=True):
                 # A peer that left meanwhile, and perhaps is to join again, is told of in the next request.
                 if self._joining.get(peer) is step:
                     del self._joining[peer]
@@ -154,13 +157,24 @@ class ScriptFollower(World):
         life.leave_pools()
         life.go_on()
 
+    def take_down(self, life: PlannedLife) -> None:
+        assert isinstance(life, Session)
+        del self._host.sessions[life.peer]
+        life.take_down()
+
+    def bring_back(self, life: PlannedLife) -> int:
+        assert isinstance(life, Session)
+        self._host.sessions[life.peer] = life
+        return life.go_on()
+
     def _act(self, step: Step) -> None:
         if isinstance(step.action, Join) and (wait := self.faults.wait(self.trial_time())):
             # The plan has no such join; the host came back while the bootstrap service was away.
             self._later(wait, self._act, step)
             return
         life = self.life_of(step.peer)
-        if life is not None and life.waiting is not None and not isinstance(step.action, Join | Leave):
+        may_wait = not isinstance(step.action, Join | Leave | GoDown | ComeBack)
+        if life is not None and life.waiting is not None and may_wait:
             life.waiting.append(partial(self._act, step))
             return
         match step.action:
@@ -170,6 +184,10 @@ class ScriptFollower(World):
             case Leave():
                 if not self._sessions_end_with_host:
                     self._leave(step, step.action)
+            case GoDown(fault):
+                self._go_down(step, fault)
+            case ComeBack():
+                self._come_back(step, step.action)
             case TakeUp() | GiveUp():
                 self._actor.change(step.peer, step.action)
             case operation:
@@ -187,6 +205,34 @@ class ScriptFollower(World):
         if self._joining.pop(peer, None) is None and (session := self.life_of(peer)) is not None:
             self._actor.leave(session, Leave(session.planned, action.graceful))
         self._note_error(step)
+        self._tell_left(peer)
+
+    def _go_down(self, step: Step, fault: int) -> None:
+        peer = step.peer
+        if self._joining.pop(peer, None) is None and (session := self.life_of(peer)) is not None:
+            self.faults.take_down(session, fault)
+        self._note_error(step)
+        self._tell_left(peer)
+
+    def _come_back(self, step: Step, action: ComeBack) -> None:
+        peer = step.peer
+        if not self.faults.bring_back(peer, action.session, action.fault):
+            self._act(Step(step.at, peer, Join(action.session)))
+            return
+        self._note_error(step)
+        self._back.append(peer)
+        self._news.set()
+        life = self.life_of(peer)
+        assert life is not None
+        if life.waiting is None:
+            self._actor.catch_up(peer)
+        else:
+            life.waiting.append(partial(self._actor.catch_up, peer))
+
+    def _tell_left(self, peer: int) -> None:
+        """Have the bootstrap service be told that a peer is down."""
+        if peer in self._back:
+            self._back.remove(peer)
         self._left.append(peer)
         self._news.set()
 

@@ -146,6 +146,8 @@ class Session(PlannedLife):
 
     def take_identifier(self, channel: Channel, identifier: int, space: IdentifierSpace) -> None:
         host = self._host
+        if self.taken is not None:
+            self.taken[channel.name] = channel, identifier, space
         host.recorder.take_identifier(self.peer, channel.name, host.clock.now_ns(), identifier, space.name)
 
     def resume(self, context: TraceContext | None, call: Callable[[], None]) -> None:
@@ -169,6 +171,14 @@ class Session(PlannedLife):
         self._goes_on = False
         if self._host.busy is not None:
             self._host.busy.pause(self.peer, self.now_ns())
+
+    def take_down(self) -> None:
+        """Have the calls of timers wait until the peer goes on, and lose the messages that it has in hand."""
+        if self.waiting is None:
+            self.waiting = deque()
+        self._goes_on = False
+        if self._host.busy is not None:
+            self._host.busy.forget(self.peer)
 
     def go_on(self) -> int:
         if self.waiting is None or self._goes_on:

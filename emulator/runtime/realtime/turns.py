@@ -50,7 +50,7 @@ class Turns:
 
     def _end(self, session: Session, message: Message, passage: Passage, at_ns: int, stood: int) -> None:
         """End a turn, unless its peer stands still or has done so meanwhile, for `stood` (ns) before."""
-        if session.waiting is not None:
+        if session.waiting is not None and not session.away:
             session.waiting.append(partial(self._end, session, message, passage, at_ns, stood))
         elif late_ns := self._busy.stood_still(session.peer) - stood:
             self._wait(session, message, passage, at_ns + late_ns)

@@ -30,7 +30,7 @@ from emulator.runtime.delivery_judge import DeliveryJudge
 from emulator.runtime.fault_actor import FaultActor
 from emulator.runtime.peer_channels import Channel
 from emulator.runtime.plan_script import faults_hit, script_of
-from emulator.runtime.script import GiveUp, Join, Leave, Step, TakeUp
+from emulator.runtime.script import ComeBack, GiveUp, GoDown, Join, Leave, Step, TakeUp
 from emulator.runtime.script_actor import PlannedLife, ScriptActor
 from emulator.runtime.tracker import Tracker
 from emulator.runtime.virtual.event_queue import LINK_SERVES, ROW_ARRIVES, ROW_REACHES, Entry
@@ -120,32 +120,37 @@ class VirtualWorld(RowWorld):
         return VirtualLife(self, peer, session, random, role)
 
     def begin(self, life: PlannedLife) -> None:
+        self._enter(life)
+
+    def end(self, life: PlannedLife) -> None:
+        life.alive = False
+        self._exit(life.peer)
+        life.leave_pools()
+        self.ended += 1
+        self.go_on(life.peer)
+
+    def take_down(self, life: PlannedLife) -> None:
+        assert self._pausing is not None
+        self._exit(life.peer)
+        self._pausing.take_down(life.peer)
+        if self._busy is not None:
+            self._busy.forget(life.peer)
+
+    def bring_back(self, life: PlannedLife) -> int:
+        assert self._pausing is not None
+        self._enter(life)
+        return self._pausing.go_on(life.peer)
+
+    def _enter(self, life: PlannedLife) -> None:
         assert isinstance(life, VirtualLife)
         self._lives[life.peer] = life
         self._up[i64(life.peer)] = 1
         self._tracker.add(life.peer)
 
-    def end(self, life: PlannedLife) -> None:
-        life.alive = False
-        self._lives[life.peer] = None
-        self._up[i64(life.peer)] = 0
-        life.leave_pools()
-        self._tracker.remove(life.peer)
-        self.ended += 1
-        self.go_on(life.peer)
-
-    def pause(self, peer: int) -> None:
-        assert self._pausing is not None
-        self._pausing.pause(peer)
-        if self._busy is not None:
-            self._busy.pause(peer, round(self.time * NANOSECONDS))
-
-    def go_on(self, peer: int) -> int:
-        if self._pausing is None:
-            return 0
-        if self._busy is not None:
-            self._busy.go_on(peer, round(self.time * NANOSECONDS))
-        return self._pausing.go_on(peer)
+    def _exit(self, peer: int) -> None:
+        self._lives[peer] = None
+        self._up[i64(peer)] = 0
+        self._tracker.remove(peer)
 
     def schedule(self, delay: float, timer: VirtualTimer) -> None:
         self._push(self.time + delay, timer)
@@ -186,8 +191,9 @@ class VirtualWorld(RowWorld):
         self.recorder.take_identifier(channel.peer, channel.name, self._ns(), identifier, space)
 
     def record(self, channel: Channel, observed: Observation) -> None:
-        recorder, at_ns = self.recorder, self._ns()
-        recorder.observation(self.context, channel.peer, channel.session, channel.name, at_ns, observed)
+        recorder, at_ns, life = self.recorder, self._ns(), channel.life
+        assert isinstance(life, PlannedLife)
+        recorder.observation(self.context, life.peer, life.planned, channel.name, at_ns, observed)
 
     def run_until(self, end: float) -> None:
         """Handle all events up to trial time `end`.
@@ -310,7 +316,7 @@ class VirtualWorld(RowWorld):
         """Have a peer handle the message that has taken its time, if the peer is still there."""
         arrival, life, busy = handled.arrival, handled.life, self._busy
         assert busy is not None
-        if self._lives[arrival.receiver] is not life:
+        if self._lives[arrival.receiver] is not life or arrival.at < life.came_back:
             self._bounce(arrival)
         elif late_ns := busy.stood_still(life.peer) - handled.stood:
             self._end_turn_at(round(handled.at * NANOSECONDS) + late_ns, arrival, life, busy)
@@ -375,5 +381,20 @@ class VirtualWorld(RowWorld):
             self._actor.change(peer, action)
         elif isinstance(action, Join):
             self._actor.join(peer, action, self.contacts(peer))
-        elif (life := self._lives[peer]) is not None:
+        elif isinstance(action, ComeBack):
+            self._come_back(peer, action)
+        elif (life := self._lives[peer]) is None:
+            return
+        elif isinstance(action, GoDown):
+            assert self.faults is not None
+            self.faults.take_down(life, action.fault)
+        else:
             self._actor.leave(life, action)
+
+    def _come_back(self, peer: int, action: ComeBack) -> None:
+        """Have a peer go on with the state that it had, or join if it was not up when its fault began."""
+        faults = self.faults
+        if faults is not None and faults.bring_back(peer, action.session, action.fault):
+            self.call_at(self.time, partial(self._actor.catch_up, peer))
+        else:
+            self._actor.join(peer, Join(action.session), self.contacts(peer))

@@ -15,7 +15,7 @@ from emulator.contract.protocol import Component
 from emulator.contract.registry import SYSTEMS
 from emulator.experiment.file.invariants_spec import Held
 from emulator.experiment.file.spec import TrialSpec
-from emulator.experiment.plan.tables import Plan
+from emulator.experiment.plan.tables import KEPT, Plan
 from emulator.experiment.run.directory import TrialDirectory, write_whole
 from emulator.experiment.run.fidelity import Check
 from emulator.runtime.virtual.event_loop import VirtualWorld
@@ -142,7 +142,8 @@ def _events(spec: TrialSpec, plan: Plan) -> list[tuple[float, str]]:
     """Return what the plan has happen to peers and the network: trial time (s) and words, in order."""
     events = []
     for row in plan.sessions.to_pylist():
-        events.append((row["start_s"], f"peer {row['peer']} joins"))
+        begins = "joins" if row.get(KEPT.name) is None else "comes back"
+        events.append((row["start_s"], f"peer {row['peer']} {begins}"))
         if row["end_s"] < spec.phases.end:
             events.append((row["end_s"], f"peer {row['peer']} {'leaves' if row['graceful'] else 'crashes'}"))
     for fault in spec.faults:

@@ -181,4 +181,6 @@ class VirtualLife(PlannedLife):
         self.world.record(channel, observation)
 
     def take_identifier(self, channel: Channel, identifier: int, space: IdentifierSpace) -> None:
+        if self.taken is not None:
+            self.taken[channel.name] = channel, identifier, space
         self.world.record_identifier(channel, identifier, space.name)

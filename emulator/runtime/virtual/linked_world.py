@@ -42,9 +42,9 @@ class LinkedWorld(LifeHost):
     def __init__(self, spec: TrialSpec, plan: Plan, network: Network, recorder: Recorder) -> None:
         self.time = 0.0
         self.recorder = recorder
-        pauses = any(fault.pause is not None for fault in spec.faults)
+        pauses = any(fault.pause is not None or fault.keeps_state for fault in spec.faults)
         self._pausing = PausingQueue() if pauses else None
-        """The queue if peers pause, else None."""
+        """The queue if peers pause, or keep their state while they are down, else None."""
         self._queue: EventQueue = EventQueue() if self._pausing is None else self._pausing
         self._order = 0
         self._lives: list[VirtualLife | None] = [None] * spec.peers
@@ -79,6 +79,19 @@ class LinkedWorld(LifeHost):
     def call_at(self, at: float, call: Callable[[], None]) -> None:
         """Make a call that belongs to no peer."""
         self._push(at, VirtualTimer(call, None))
+
+    def pause(self, peer: int) -> None:
+        assert self._pausing is not None
+        self._pausing.pause(peer)
+        if self._busy is not None:
+            self._busy.pause(peer, round(self.time * NANOSECONDS))
+
+    def go_on(self, peer: int) -> int:
+        if self._pausing is None:
+            return 0
+        if self._busy is not None:
+            self._busy.go_on(peer, round(self.time * NANOSECONDS))
+        return self._pausing.go_on(peer)
 
     def lives_up(self) -> list[tuple[int, VirtualLife]]:
         """Return the peers that are up with their lives, in the order of their numbers."""
@@ -345,7 +358,7 @@ class LinkedWorld(LifeHost):
     ) -> None:
         sender = channel.life
         assert isinstance(sender, VirtualLife)
-        if sender.alive:
+        if sender.alive and not sender.away:
             tell = partial(sender.notice_unreachable, peer, request)
             at = max(self.time, sent + self._network.unreachable_after)
             self._push(at, VirtualTimer(tell, context, sender))

@@ -1,4 +1,5 @@
-"""The queue of a trial in which peers pause: it keeps their events back until they go on."""
+"""The queue of a trial in which peers pause, or crash and keep their state: it keeps their events back until
+they go on."""
 
 from __future__ import annotations
 
@@ -29,14 +30,17 @@ class PausingQueue(EventQueue):
     """A queue that passes over what is due at a paused peer, and gives it in order when the peer goes on.
 
     What belongs to a peer is what it would handle itself: messages that reach it and its timers' calls. Its
-    links work on, as those of a stopped process do. Only trials in which peers pause have this queue, so the
-    others pay nothing for it.
+    links work on, as those of a stopped process do. To a peer that is down belong only its timers' calls,
+    because messages meet nobody there. Only trials in which peers pause, or keep their state while they are
+    down, have this queue, so the others pay nothing for it.
     """
 
     def __init__(self) -> None:
         super().__init__()
         self._kept: dict[int, list[Entry]] = {}
         """The events of each paused peer that were due, in the order in which they were."""
+        self._down: set[int] = set()
+        """Those of these peers that are down."""
         self._freed: list[Entry] = []
         """The events of peers that go on now, the first of them last."""
 
@@ -44,9 +48,14 @@ class PausingQueue(EventQueue):
         """Keep back what is due at this peer from now on."""
         self._kept[peer] = []
 
+    def take_down(self, peer: int) -> None:
+        """Keep back the calls of this peer's timers from now on."""
+        self._kept[peer] = []
+        self._down.add(peer)
+
     def is_paused(self, peer: int) -> bool:
-        """Return whether what is due at this peer is kept back."""
-        return peer in self._kept
+        """Return whether all that is due at this peer is kept back."""
+        return peer in self._kept and peer not in self._down
 
     def keep(self, peer: int, entry: Entry) -> None:
         """Have an event wait until this peer, which is paused, goes on."""
@@ -55,6 +64,7 @@ class PausingQueue(EventQueue):
     def go_on(self, peer: int) -> int:
         """Give what waits at this peer before all other events. Returns how many events that are."""
         kept = self._kept.pop(peer, [])
+        self._down.discard(peer)
         kept.reverse()
         self._freed = kept + self._freed
         return len(kept)
@@ -64,8 +74,9 @@ class PausingQueue(EventQueue):
             entry = super().pop(end)
             if entry is None or not self._kept:
                 return entry
-            kept = self._kept.get(self._peer_of(entry))
-            if kept is None:
+            peer = self._peer_of(entry)
+            kept = self._kept.get(peer)
+            if kept is None or (peer in self._down and not isinstance(entry, Call)):
                 return entry
             kept.append(KeptRow(self) if entry is ROW_ARRIVES else entry)
         freed = self._freed.pop()
