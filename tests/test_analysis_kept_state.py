@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from analysis.pipeline import read_whole
+from analysis.tables.membership import disturbed_members
 from analysis.testing import FinishedRun, finished_run
 
 FILE = """
@@ -67,3 +69,10 @@ def test_such_a_peer_is_where_it_was_for_lookups(tmp_path: Path, spark: SparkSes
             assert [at for at, _ in mine][1:] == [24.0] and len({identifier for _, identifier in mine}) == 1
         late = [row for row in run.rows("lookups") if row["at_s"] > 35]
         assert {row["closest"] for row in late} >= {3, 4}
+
+
+def test_members_that_keep_their_state_in_a_crash_are_disturbed_as_paused_ones_are(
+    vitis: FinishedRun, spark: SparkSession
+) -> None:
+    _, records = read_whole(vitis.directory)
+    assert sorted(row.peer for row in disturbed_members(spark, records).collect()) == [3, 4]
