@@ -156,7 +156,7 @@ def test_trials_without_a_partition_have_no_such_check(diary: type[Diary], tmp_p
 def world(tmp_path: Path) -> Any:
     """A host of peers 0 to 2, with a partition of peers 0 and 1 that has begun."""
     specs = [FaultSpec.model_validate(split("0 s", None))]
-    made = World(tmp_path, faults=NetworkFaults(specs, [[0, 1]], [""] * 5))
+    made = World(tmp_path, faults=NetworkFaults(specs, [[0, 1]], [[]], 5))
     yield made
     made.close()
 
