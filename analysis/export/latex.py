@@ -23,6 +23,8 @@ _SPECIAL: Final = {
     "\N{GREATER-THAN OR EQUAL TO}": r"$\geq$",
     "\N{ALMOST EQUAL TO}": r"$\approx$",
     "\N{RIGHTWARDS ARROW}": r"$\rightarrow$",
+    "\N{CHECK MARK}": r"$\surd$",
+    "\N{BALLOT X}": r"$\times$",
     "\N{DEGREE SIGN}": r"$^\circ$",
     THIN_SPACE: r"\,",
     MINUS: "$-$",

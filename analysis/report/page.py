@@ -18,6 +18,7 @@ from analysis.charts.delivery_tree import Drawing
 from analysis.charts.heat_map import HeatMap
 from analysis.charts.panels import Panels
 from analysis.charts.values import values_of
+from emulator.files.input_facts import counted
 
 _TEMPLATES = Path(__file__).parent / "templates"
 
@@ -63,6 +64,7 @@ def _environment() -> Environment:
     )
     environment.filters.update(
         number=numerals.number,
+        counted=counted,
         quantity=numerals.quantity,
         estimate=_estimate,
         points=_points,

@@ -90,9 +90,17 @@ def _view(path: Path, found: LocalRun) -> View:
         "analyzed": f"write its report: trellis report {name}",
         "reported": f"report: {found.directory.report}",
     }
-    if text := further.get(found.state):
+    if found.verdict == "damaged":
+        lines.append(_damaged(name))
+    elif found.state == "analyzed" and not found.directory.tables.is_dir():  # a campaign is only judged
+        lines.append(f"all measures and a report: trellis analyze {name}; trellis report {name}")
+    elif text := further.get(found.state):
         lines.append(text)
     return View(lines, ended=found.state not in ("running", "analyzing"))
+
+
+def _damaged(name: str) -> str:
+    return f"its summary.json is damaged; make it again: trellis analyze {name}; trellis report {name}"
 
 
 def open_report(path: Path, browser: bool) -> None:
@@ -103,6 +111,7 @@ def open_report(path: Path, browser: bool) -> None:
     """
     from emulator.experiment.run.runs import open_run
     from emulator.trials.sweep import is_busy
+    from trellis.command.local_runs import look
 
     directory = open_run(path)[0]
     report = directory.report
@@ -112,6 +121,9 @@ def open_report(path: Path, browser: bool) -> None:
     if not report.is_file():
         name = shlex.quote(str(path))
         raise UserError(f"{path} has no report yet. See what it lacks: trellis status {name}")
+    if look(directory).verdict == "damaged":
+        text = f"{path} has the report of an earlier analysis: {_damaged(shlex.quote(str(path)))}"
+        err.print(text, style="yellow", markup=False, soft_wrap=True)
     out.print(str(report), markup=False, soft_wrap=True)
     if browser:
         _show(report.resolve().as_uri())
