@@ -10,7 +10,7 @@ from analysis.charts.numerals import number, quantity, shown_unit
 from analysis.charts.results import Results
 from analysis.contract.figures import Rows
 from analysis.export.figures import figures_of, free_name
-from analysis.report.between import Pairing
+from analysis.report.between import HOW_TO_READ, Pairing
 from analysis.report.measures_section import measure_groups
 from analysis.report.outcome import outcome
 from analysis.report.report import absence_rows, check_rows
@@ -64,11 +64,11 @@ def _comparison(results: Results) -> Table:
     texts = []
     for pair, told in came_out.pairs:
         texts.append([", ".join(text for text in (f"{pair.other} beside {pair.base}", pair.setting) if text)])
-        texts += [[_titled(each.title, each.unit), *each.texts, each.reading] for each in told]
+        texts += [[_titled(each.title, each.unit), *each.texts, each.brief] for each in told]
     return Table(
         "table-comparison", "Variants beside each other",
         "Compared seed by seed, with the half width of the mean difference's 95 % confidence interval "
-        "(Student's t). Values are in the measure's unit; a share is between 0 and 1.",
+        "(Student's t). Values are in the measure's unit; a share is between 0 and 1. " + HOW_TO_READ,
         DIFFERENCES, difference_rows(came_out.key, [pair for pair, _ in came_out.pairs]),
         ("measure", "base", "other", "difference", "relative", "reading"), texts,
     )  # fmt: skip
