@@ -13,7 +13,7 @@ class FidelityLimits(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    timer_lateness_p99: Duration = Field(0.100, gt=0)
+    timer_lateness_p99: Duration = Field(0.100, gt=0, description="how late timers may be, 99th percentile")
     delay_error_p99: Duration = Field(
         0.100, gt=0, description="achieved less requested one-way delay of probes"
     )
@@ -24,8 +24,8 @@ class FidelityLimits(BaseModel):
         0.020, gt=0, description="UDP echoes between hosts less the matrix's RTT, where netem enforces it"
     )
     loop_stall: Duration = Field(1.0, gt=0, description="longest time that an event loop did not turn")
-    dropped_envelopes: int = Field(0, ge=0)
-    lost_spans: int = Field(0, ge=0)
+    dropped_envelopes: int = Field(0, ge=0, description="messages that full queues dropped")
+    lost_spans: int = Field(0, ge=0, description="spans that were recorded and not written")
     hosts_restarted: Allowance = Field(
         Amount(), description="hosts that the plan did not restart; or a share"
     )
