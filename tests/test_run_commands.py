@@ -160,11 +160,17 @@ def test_open_prints_the_report_and_says_if_there_is_no_browser(
 ) -> None:
     run = made("a", "valid", "valid", valid=True)
     opened: list[str] = []
+    for name in ("WAYLAND_DISPLAY", "BROWSER"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("DISPLAY", ":0")
+    monkeypatch.setattr(run_status.sys, "platform", "linux")
     monkeypatch.setattr(run_status.typer, "launch", lambda address: opened.append(address) or 1)
     result = trellis("open", run.path)
     assert result.stdout.strip() == "runs/a/report/index.html"
     assert "no browser could be opened" in result.stderr
     assert opened == [run.report.resolve().as_uri()]
+    monkeypatch.delenv("DISPLAY")
+    assert "no browser could be opened" in trellis("open", run.path).stderr
     assert trellis("open", run.path, "--no-browser").stderr == ""
     assert len(opened) == 1
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import shlex
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
     from emulator.trials.run_progress import Standing
     from trellis.command.local_runs import LocalRun
 
+_SCREENS = {"DISPLAY", "WAYLAND_DISPLAY", "BROWSER"}
+"""The variables that name a screen, or a browser that needs none."""
 _MAX_TRIALS = 20
 """The most trials that are told of."""
 
@@ -141,5 +145,7 @@ def _serve_page(directory: RunDirectory, browser: bool) -> None:
 
 
 def _show(address: str) -> None:
-    if typer.launch(address) != 0:
+    """Show a page in a browser. Without a screen xdg-open would only print which browsers it misses."""
+    has_screen = sys.platform != "linux" or os.environ.keys() & _SCREENS
+    if not has_screen or typer.launch(address) != 0:
         err.print("no browser could be opened. Open what is named above", markup=False)
