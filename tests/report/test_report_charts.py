@@ -197,5 +197,6 @@ def test_a_long_label_of_a_bar_is_folded_and_leaves_room_for_the_value() -> None
     long, short = chart.rows
     assert " ".join(long.lines) == name and short.lines == ["chord"]
     assert max(map(len, long.lines)) + len(long.text) <= 56
+    assert long.y >= 0, "no label is above the drawing"
     assert short.y > long.bar_y + chart.bar_height, "labels stand below the bar before them"
     assert long.bar_y - long.y > short.bar_y - short.y
