@@ -43,6 +43,10 @@ TEXTS = {
     "a tab after spaces": (GOOD + "title:\n  \tx: y\n", "has a tab in its indentation. Write spaces"),
     "an open bracket": (GOOD + "title: [\n", "is not YAML"),
     "an open quote": (GOOD + 'title: "x\n', "is not YAML"),
+    "a colon in a text": (
+        GOOD + "title: Vitis: once more\n",
+        "a colon in the text of title. Write the text in quotes",
+    ),
     "an unknown alias": (GOOD + "title: *nobody\n", "is not YAML"),
     "a loop": (GOOD + "claims: &c [*c]\n", "contains itself"),
     "aliases that multiply": (aliases("lists") + GOOD, "more than 20,000 keys and values"),

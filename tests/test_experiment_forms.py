@@ -33,3 +33,33 @@ SPEC = {"name": "a", "system": {"name": "chord"}, "peers": 5, "workload": {"look
 def test_what_has_the_wrong_form_is_told_the_right_one(given: dict[str, Any], told: str) -> None:
     ((_, text),) = validate(ExperimentSpec, SPEC | given)[1]
     assert text.endswith(told)
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"churn": {"kind": "poisson"}}, "It belongs to churn.model"),
+        ({"churn": {"mean_gap": "2 s"}}, "It belongs to churn.model (kind poisson or pareto)"),
+        ({"jitter": "5 ms"}, "It belongs to network"),
+        ({"partition": {"share": 0.5}}, "It belongs to an entry of faults"),
+        ({"network": {"kind": "king"}}, "It belongs to network.latency, network.jitter or network.loss"),
+        ({"churn": {"file": "a.csv"}}, "It belongs to churn.model (kind trace)"),
+        ({"fingers": 3, "successors": 2}, "It is a parameter of chord: write it below system.parameters"),
+    ],
+)
+def test_a_key_at_the_wrong_place_is_told_where_it_belongs(given: dict[str, Any], told: str) -> None:
+    texts = [text for _, text in validate(ExperimentSpec, SPEC | given)[1]]
+    assert f"is not a known key here. {told}" in texts
+
+
+def test_a_key_of_another_kind_is_told_the_kind_and_the_place_beside_it() -> None:
+    drawn = {"kind": "high", "topics": 100, "per_peer": 10, "buckets": 10, "events": 5}
+    ((key, text),) = validate(ExperimentSpec, SPEC | {"workload": {"subscriptions": drawn}})[1]
+    assert key == ("workload", "subscriptions", "events")
+    assert text.endswith('not a key of kind "high". It belongs to kind boxes, or to workload.publications')
+
+
+@pytest.mark.parametrize("name", ["share", "kind", "region", "nothing-like-it"])
+def test_a_key_of_very_many_places_or_of_none_is_told_the_known_ones(name: str) -> None:
+    ((_, text),) = validate(ExperimentSpec, SPEC | {name: 1})[1]
+    assert "It belongs" not in text

@@ -80,4 +80,4 @@ def test_a_key_tells_its_meaning_unit_limit_and_default(schema: dict[str, Any]) 
     assert told.endswith("at least 0 s; at most 3600 s")
     assert network["same_host_rtt"]["default"] == "1 ms"
     assert network["jitter"]["default"] == "0 s"
-    assert schema["properties"]["peers"]["description"] == "Required, here or by vary"
+    assert schema["properties"]["peers"]["description"] == "peers of the overlay. Required, here or by vary"

@@ -156,6 +156,8 @@ LOSS = "peers, network.loss"
     ("vary", "expected"),
     [
         ({"peers, phases.settel": [[20, "1 s"]]}, [(7, "", '"phases.settel": there is no such key. Did')]),
+        ({"peers, loss": [[20, 0]]}, [(7, "", '"loss": there is no such key. loss belongs to network')]),
+        ({"churn.jitter": [0]}, [(7, "", "there is no such key. jitter belongs to network")]),
         ({"peers, ": [[20, 1]]}, [(7, "", '"": there is no such key')]),
         ({"peers, repeat": [[20, 1]]}, [(7, "", '"repeat": cannot be varied')]),
         ({"name.x, peers": [[1, 20]]}, [(7, "", '"name.x": cannot be varied')]),

@@ -37,9 +37,20 @@ def row(page: str, key: str) -> list[str]:
 def test_a_key_has_its_form_default_limits_and_an_example(pages: dict[str, str]) -> None:
     page = pages["experiment.md"]
     assert row(page, "peers")[:3] == ["whole number", "required", "at least 2, at most 200,000"]
-    assert row(page, "settle") == ["time", "`30 s`", "at least 0 s", "", "`settle: 30 s` |"]
+    meaning = "Time until the measure phase, in which the overlay settles."
+    assert row(page, "settle") == ["time", "`30 s`", "at least 0 s", meaning, "`settle: 30 s` |"]
     assert row(page, "graceful")[0] == "number or share"
     assert "## churn.model, kind: skype" in page
+
+
+def test_a_key_without_keys_below_it_has_a_meaning(pages: dict[str, str]) -> None:
+    rows = [line.split(" | ") for line in pages["experiment.md"].splitlines() if line.startswith("| `")]
+    # A kind has its own section, and what an attack does is told there.
+    told = [
+        cells for cells in rows if cells[0] not in ("| `kind`", "| `by`") and "keys below" not in cells[1]
+    ]
+    assert len(told) > 100
+    assert [cells[0] for cells in told if not cells[4].strip()] == []
 
 
 def test_every_command_has_its_help() -> None:

@@ -160,13 +160,45 @@ def test_open_prints_the_report_and_says_if_there_is_no_browser(
 ) -> None:
     run = made("a", "valid", "valid", valid=True)
     opened: list[str] = []
+    for name in ("WAYLAND_DISPLAY", "BROWSER"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("DISPLAY", ":0")
+    monkeypatch.setattr(run_status.sys, "platform", "linux")
     monkeypatch.setattr(run_status.typer, "launch", lambda address: opened.append(address) or 1)
     result = trellis("open", run.path)
     assert result.stdout.strip() == "runs/a/report/index.html"
     assert "no browser could be opened" in result.stderr
     assert opened == [run.report.resolve().as_uri()]
+    monkeypatch.delenv("DISPLAY")
+    assert "no browser could be opened" in trellis("open", run.path).stderr
     assert trellis("open", run.path, "--no-browser").stderr == ""
     assert len(opened) == 1
+
+
+def test_a_damaged_summary_is_told_beside_an_earlier_report(trellis: Callable[..., Result]) -> None:
+    run = made("a", "valid", "valid", valid=True)
+    run.summary.write_text('{"valid')
+    then = time.time() + DAY
+    os.utime(run.summary, (then, then))
+    os.utime(run.report, (then + 1, then + 1))
+    result = trellis("open", run.path, "--no-browser")
+    assert result.stdout.strip() == "runs/a/report/index.html"
+    assert "runs/a has the report of an earlier analysis: its summary.json is damaged" in result.stderr
+    assert trellis("status", run.path).stdout.endswith("trellis analyze runs/a; trellis report runs/a\n")
+    refused = trellis("report", run.path)
+    assert refused.exit_code == 2
+    assert "writing the report" not in refused.stderr
+
+
+def test_status_of_a_campaign_that_was_only_judged_says_analyze_before_report(
+    trellis: Callable[..., Result],
+) -> None:
+    run = made("a", "valid", "valid", valid=True)
+    run.report.unlink()
+    last = trellis("status", run.path).stdout.splitlines()[-1]
+    assert last == "all measures and a report: trellis analyze runs/a; trellis report runs/a"
+    run.tables.mkdir()
+    assert trellis("status", run.path).stdout.endswith("write its report: trellis report runs/a\n")
 
 
 def test_open_of_a_run_without_a_report_says_where_to_look(trellis: Callable[..., Result]) -> None:

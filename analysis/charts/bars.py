@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -12,6 +13,11 @@ from analysis.charts.numerals import is_share, shown
 
 _LEFT, _RIGHT, _TOP, _ROW, _BOTTOM = 8, 28, 10, 42, 48
 _BAR_TOP, BAR_HEIGHT = 18, 15
+_LINE = 16
+"""The height of each further line of the labels."""
+_LETTER = 8
+"""The width of a letter, as it is on a phone."""
+_LEAST_LETTERS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +48,8 @@ class DrawnRow:
     """A bar, ready to draw; `y` is the top of its label."""
 
     label: str
+    lines: list[str]
+    """The label in as many lines as it needs beside the value."""
     y: float
     bar_y: float
     segments: list[Segment]
@@ -85,15 +93,21 @@ def bar_chart(
     ends += [shown(end, x.unit) for row in rows for each in row.limits for end in each.ends]
     low, high = span(ends, at_most=100.0 if is_share(x.unit) else None)
     axis = Axis(x.label, low, high, _LEFT, WIDTH - _RIGHT)
+    room = (axis.end - axis.start) // _LETTER - max(len(x.text(sum(row.values), row.half)) for row in rows)
+    labels = [textwrap.wrap(row.label, max(int(room), _LEAST_LETTERS)) or [""] for row in rows]
+    more = _LINE * (max(map(len, labels)) - 1)
     return BarChart(
         name, title, about, axis, axis.ticks(5), list(parts),
-        [_draw(index, row, parts, axis, x) for index, row in enumerate(rows)],
-        _TOP + _ROW * len(rows) + _BOTTOM,
+        [_draw(index, row, parts, axis, x, labels[index], more) for index, row in enumerate(rows)],
+        _TOP + (_ROW + more) * len(rows) + _BOTTOM,
         list(rows), x,
     )  # fmt: skip
 
 
-def _draw(index: int, row: Row, parts: Sequence[str], axis: Axis, x: Quantity) -> DrawnRow:
+def _draw(
+    index: int, row: Row, parts: Sequence[str], axis: Axis, x: Quantity, label: list[str], more: int
+) -> DrawnRow:
+    """Return a bar below its label. `more` is the height that the labels have beside that of one line."""
     segments, total = [], 0.0
     for part, value in enumerate(row.values):
         left, right = axis.place(shown(total, x.unit)), axis.place(shown(total + value, x.unit))
@@ -105,14 +119,16 @@ def _draw(index: int, row: Row, parts: Sequence[str], axis: Axis, x: Quantity) -
     if row.half:
         low, high = interval(total, row.half, x.unit)
         whisker = axis.place(axis.clip(shown(low, x.unit))), axis.place(axis.clip(shown(high, x.unit)))
-    y = _TOP + _ROW * index
+    y = _TOP + (_ROW + more) * index
+    top = y + _BAR_TOP + more
     return DrawnRow(
         row.label,
-        y,
-        y + _BAR_TOP,
+        label,
+        y + more - _LINE * (len(label) - 1),
+        top,
         segments,
         whisker,
         x.text(total, row.half),
         [x.text(v) for v in row.values],
-        [upright(each, axis, x.unit, y + _BAR_TOP - 2, y + _BAR_TOP + BAR_HEIGHT + 2) for each in row.limits],
+        [upright(each, axis, x.unit, top - 2, top + BAR_HEIGHT + 2) for each in row.limits],
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Sequence
 from typing import Final
 
 from matplotlib.figure import Figure
@@ -25,16 +26,33 @@ from analysis.export.style import (
 )
 
 _ROW: Final = 0.31
-"""The height (inches) of a bar with its label."""
+"""The height (inches) of a bar with a label of one line."""
+_NEXT: Final = 0.13
+"""The height (inches) of each further line."""
 _THICK: Final = 0.42
-"""The thickness of a bar, as a share of its row."""
+"""The thickness of a bar, as a share of such a row."""
+_LEAST_LETTERS: Final = 10
+
+
+def folded_names(chart: BarChart, width: float) -> list[list[str]]:
+    """Return the lines of each bar's label, which leave room for the value in a width in inches."""
+    room = letters(width - 0.2) - max(len(laid_out.text) for laid_out in chart.rows)
+    return [textwrap.wrap(row.label, max(room, _LEAST_LETTERS)) or [""] for row in chart.bars]
+
+
+def height_of_row(names: Sequence[Sequence[str]]) -> float:
+    """Return the height (inches) of a bar below the highest of these labels."""
+    return _ROW + _NEXT * (max(map(len, names), default=1) - 1)
 
 
 def draw_bars(chart: BarChart, width: float) -> Figure:
     """Return a figure of a width in inches, as high as its bars need."""
     several = len(chart.parts) > 1
     labels = ["\n".join(textwrap.wrap(part, letters(width - 0.6))) or part for part in chart.parts]
-    height = _ROW * len(chart.bars) + 3 * LINE + (legend_height(labels, width) if several else 0)
+    names = folded_names(chart, width)
+    row_height = height_of_row(names)
+    thick = _THICK * height_of_row([]) / row_height
+    height = row_height * len(chart.bars) + 3 * LINE + (legend_height(labels, width) if several else 0)
     figure = Figure(figsize=(width, height), layout="constrained")
     axes = figure.subplots()
     unit = chart.quantity.unit
@@ -43,7 +61,7 @@ def draw_bars(chart: BarChart, width: float) -> Figure:
         for part, value in enumerate(row.values):
             style = laid_out.segments[part].style
             axes.barh(
-                number, shown(value, unit), _THICK, left, facecolor=(colour(style), 0.28),
+                number, shown(value, unit), thick, left, facecolor=(colour(style), 0.28),
                 edgecolor=colour(style), hatch=HATCHES[style % 8], linewidth=0.7,
             )  # fmt: skip
             left += shown(value, unit)
@@ -60,10 +78,16 @@ def draw_bars(chart: BarChart, width: float) -> Figure:
             else:
                 axes.plot(ends, [number], ">" if each.high is None else "<", color=INK, markersize=3)
         above = number - 0.5
-        axes.text(0, above, f" {row.label}", transform=axes.get_yaxis_transform(), va="center")
+        axes.text(
+            0,
+            above,
+            "\n".join(f" {line}" for line in names[number]),
+            transform=axes.get_yaxis_transform(),
+            va="center",
+        )
         axes.text(1, above, laid_out.text, transform=axes.get_yaxis_transform(), va="center", ha="right")
     axes.set_xlim(chart.x.low, chart.x.high)
-    axes.set_ylim(len(chart.bars) - 0.6, -0.8)
+    axes.set_ylim(len(chart.bars) - 0.6, thick / 2 - 1.01)
     axes.set_xlabel(chart.x.label)
     mark_ticks(axes, [(tick.value, tick.text) for tick in chart.x_ticks], "x")
     axes.set_yticks([])

@@ -15,6 +15,7 @@ from analysis.charts.results import Results
 from analysis.charts.values import Drawn
 from analysis.report.by_what_is_varied import shown_by_what_is_varied
 from analysis.report.shown import Shown
+from emulator.files.input_facts import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +63,9 @@ def _named(chart: LineChart | BarChart | Panels | HeatMap | OverlayGraph) -> Nam
 
 def _of_tree(drawing: Drawing) -> str:
     """Return which event a tree is of, and how many peers should have had it."""
+    peers = counted(drawing.delivered, "peer")
     missed = f" {len(drawing.missed)} more should have received it." if drawing.missed else ""
     return (
         f"Event {drawing.tree.event} of trial {drawing.trial}: the first copy that each peer received, with "
-        f"the time from its arrival at the sender. It was delivered to {drawing.delivered} peers.{missed}"
+        f"the time from its arrival at the sender. It was delivered to {peers}.{missed}"
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -10,10 +11,11 @@ from analysis.charts.bars import BarChart
 from analysis.charts.chart import DrawnSeries, LineChart, Series
 from analysis.charts.numerals import shown
 from analysis.charts.panels import Panels
+from analysis.export.bars import folded_names, height_of_row
 from analysis.export.latex import comment, escaped
 from analysis.export.lines import shown_series
 from analysis.export.panels import columns_of
-from analysis.export.style import COLOURS, DASHES, PAPER_REACH, legend_columns
+from analysis.export.style import COLOURS, DASHES, PAPER_REACH, legend_columns, letters
 
 _MARKS: Final = ("*", "square*", "triangle*", "diamond*", "pentagon*", "otimes*", "halfcircle*", "star")
 _PATTERNS: Final = (
@@ -25,6 +27,11 @@ _PANEL: Final = 1.2
 """The height (inches) of a panel."""
 _LABELS, _GAP = 0.625, 0.2
 """The width (inches) that PGFPlots keeps for the labels of an axis, and the one between panels."""
+_KEY: Final = 0.6
+"""The width (inches) of the sample of a series in a legend."""
+_BREAK: Final = r"\\"
+_LINE_PT: Final = 9.5
+"""The height (points) of a line of `footnotesize`."""
 
 
 def pgfplots(chart: LineChart | BarChart | Panels, csv: str, width: float, said: str) -> str:
@@ -56,12 +63,14 @@ def pgfplots(chart: LineChart | BarChart | Panels, csv: str, width: float, said:
 
 def _of_lines(chart: LineChart, csv: str, width: float) -> list[str]:
     series = shown_series(chart)
-    lines = [_axis(_line_options(chart, width, width * _RATIO)), *_of_limits(chart)]
+    options = _line_options(chart, chart.x_ticks, width, width * _RATIO)
+    options.append(_legend_columns([one.label for _, one in series], width))
+    lines = [_axis(options), *_of_limits(chart)]
     for number, one in series:
         laid_out = chart.series[number]
         lines += _of_series(one, laid_out, number, f"of={number}", csv)
         if len(series) > 1:
-            lines.append(f"\\addlegendentry{{{escaped(one.label)}}}")
+            lines.append(f"\\addlegendentry{{{_folded(one.label, width - _KEY)}}}")
     return lines
 
 
@@ -70,17 +79,22 @@ def _of_panels(panels: Panels, csv: str, width: float) -> list[str]:
     columns = columns_of(panels, width)
     rows = -(-len(panels.charts) // columns)
     whole = [one.label for one in panels.whole.lines]
+    panel = (width - _LABELS - _GAP * (columns - 1)) / columns
+    titles = [_folded(chart.title, panel) for chart in panels.charts]
+    titles_pt = _LINE_PT * max(title.count(_BREAK) + 1 for title in titles)
     options = [
-        f"group style={{group size={columns} by {rows}, horizontal sep={_GAP}in, vertical sep=34pt, "
+        f"group style={{group size={columns} by {rows}, horizontal sep={_GAP}in, "
+        f"vertical sep={24 + titles_pt:g}pt, "
         "xticklabels at=edge bottom, xlabels at=edge bottom, "
         "yticklabels at=edge left, ylabels at=edge left}",
-        *_line_options(panels.whole, (width - _LABELS - _GAP * (columns - 1)) / columns + _LABELS, _PANEL),
-        f"legend columns={legend_columns([style.label for style in panels.legend], width)}",
-        r"legend style={at={(0,1.35)}, anchor=south west}",
+        *_line_options(panels.whole, panels.charts[0].x_ticks, panel + _LABELS, _PANEL),
+        _legend_columns([style.label for style in panels.legend], width),
+        f"legend style={{at={{(0,1)}}, anchor=south west, yshift={10 + titles_pt:g}pt}}",
+        "title style={align=center}",
     ]
     lines = ["\\begin{groupplot}[\n  " + ",\n  ".join(options) + ",\n]"]
-    for place, chart in enumerate(panels.charts):
-        lines += [f"\\nextgroupplot[title={{{escaped(chart.title)}}}]", *_of_limits(chart)]
+    for place, (chart, title) in enumerate(zip(panels.charts, titles, strict=True)):
+        lines += [f"\\nextgroupplot[title={{{title}}}]", *_of_limits(chart)]
         for one, laid_out in zip(chart.lines, chart.series, strict=True):
             if one.points:
                 number = whole.index(laid_out.of)
@@ -92,9 +106,9 @@ def _of_panels(panels: Panels, csv: str, width: float) -> list[str]:
     return [*lines, r"\end{groupplot}"]
 
 
-def _line_options(chart: LineChart, width: float, height: float) -> list[str]:
+def _line_options(chart: LineChart, ticks: Sequence[Tick], width: float, height: float) -> list[str]:
     return [
-        *_frame(width, height, chart.x, chart.x_ticks),
+        *_frame(width, height, chart.x, ticks),
         f"ylabel={{{escaped(chart.y.label)}}}, ymin={chart.y.low:.10g}, ymax={chart.y.high:.10g}",
         *_ticks("y", chart.y.ticks()),
         *(["xmode=log"] if chart.x.logarithmic else []),
@@ -171,14 +185,15 @@ def _look(style: int, dash: int) -> str:
 def _of_bars(chart: BarChart, csv: str, width: float) -> list[str]:
     several = len(chart.parts) > 1
     has_intervals = not several and all(row.half is not None for row in chart.bars)
-    names = ",".join(f"{{{escaped(row.label)}}}" for row in chart.bars)
+    names = folded_names(chart, width)
     options = [
-        *_frame(width, 0.3 * len(chart.bars) + 0.6, chart.x, chart.x_ticks),
+        *_frame(width + _LABELS - _GAP, height_of_row(names) * len(chart.bars) + 0.6, chart.x, chart.x_ticks),
         "xbar stacked" if several else "xbar, bar shift=0pt",
-        "bar width=7pt, xmajorgrids, y dir=reverse",
-        f"ymin=-0.6, ymax={len(chart.bars) - 0.4:g}",
-        f"ytick={{{','.join(str(i) for i in range(len(chart.bars)))}}}, yticklabels={{{names}}}",
+        "bar width=8pt, xmajorgrids, y dir=reverse",
+        f"ymin=-0.85, ymax={len(chart.bars) - 0.6:g}",
+        r"ytick=\empty",
         r"of/.style={y filter/.expression={\thisrow{part_number}==#1 ? y : nan}}",
+        _legend_columns(chart.parts, width),
     ]
     lines = [_axis(options)]
     for part, name in enumerate(chart.parts):
@@ -192,8 +207,17 @@ def _of_bars(chart: BarChart, csv: str, width: float) -> list[str]:
             f"table[col sep=comma, x=value, y=number{error}] {{\\figurefolder {csv}}};"
         )
         if several:
-            lines.append(f"\\addlegendentry{{{escaped(name)}}}")
+            lines.append(f"\\addlegendentry{{{_folded(name, width - _KEY)}}}")
+    for number, (name_lines, laid_out) in enumerate(zip(names, chart.rows, strict=True)):
+        lines.append(_text(chart.x.low, number, "west", _BREAK.join(map(escaped, name_lines))))
+        lines.append(_text(chart.x.high, number, "east", escaped(laid_out.text)))
     return [*lines, *_of_row_limits(chart)]
+
+
+def _text(x: float, number: int, anchor: str, text: str) -> str:
+    """Return what writes a text above the bar with a number."""
+    at = f"(axis cs:{x:.10g},{number - 0.5:g})"
+    return f"\\node[anchor={anchor}, align=left, inner xsep=1pt] at {at} {{{text}}};"
 
 
 def _frame(width: float, height: float, x: Axis, ticks: Sequence[Tick]) -> list[str]:
@@ -202,10 +226,19 @@ def _frame(width: float, height: float, x: Axis, ticks: Sequence[Tick]) -> list[
         f"xlabel={{{escaped(x.label)}}}, xmin={x.low:.10g}, xmax={x.high:.10g}",
         *_ticks("x", ticks),
         r"/tikz/font=\footnotesize, axis lines=left, axis line style={-}, scaled ticks=false",
-        r"legend style={draw=none, at={(0.5,1.03)}, anchor=south, font=\footnotesize}",
+        r"legend style={draw=none, at={(0.5,1.03)}, anchor=south, font=\footnotesize, cells={align=left}}",
         "legend cell align=left",
         "unbounded coords=discard",
     ]
+
+
+def _legend_columns(labels: Sequence[str], width: float) -> str:
+    return f"legend columns={legend_columns(list(labels), width) if labels else 1}"
+
+
+def _folded(text: str, width: float) -> str:
+    """Return a text in lines of a width in inches."""
+    return _BREAK.join(map(escaped, textwrap.wrap(text, letters(width)) or [text]))
 
 
 def _ticks(axis: str, ticks: Sequence[Tick]) -> list[str]:

@@ -10,7 +10,7 @@ from analysis.charts.numerals import number, quantity, shown_unit
 from analysis.charts.results import Results
 from analysis.contract.figures import Rows
 from analysis.export.figures import figures_of, free_name
-from analysis.report.between import Pairing
+from analysis.report.between import HOW_TO_READ, Pairing
 from analysis.report.measures_section import measure_groups
 from analysis.report.outcome import outcome
 from analysis.report.report import absence_rows, check_rows
@@ -20,6 +20,9 @@ DIFFERENCES: Final = (
     *("key", "base", "other", "setting", "measure", "title", "unit", "better"),
     *("base_mean", "other_mean", "difference", "ci95", "seeds", "relative", "reading"),
 )
+
+_MOST_COLUMNS: Final = 6
+"""The most variants that stand beside each other in LaTeX; more have rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +64,11 @@ def _comparison(results: Results) -> Table:
     texts = []
     for pair, told in came_out.pairs:
         texts.append([", ".join(text for text in (f"{pair.other} beside {pair.base}", pair.setting) if text)])
-        texts += [[_titled(each.title, each.unit), *each.texts, each.reading] for each in told]
+        texts += [[_titled(each.title, each.unit), *each.texts, each.brief] for each in told]
     return Table(
         "table-comparison", "Variants beside each other",
         "Compared seed by seed, with the half width of the mean difference's 95 % confidence interval "
-        "(Student's t). Values are in the measure's unit; a share is between 0 and 1.",
+        "(Student's t). Values are in the measure's unit; a share is between 0 and 1. " + HOW_TO_READ,
         DIFFERENCES, difference_rows(came_out.key, [pair for pair, _ in came_out.pairs]),
         ("measure", "base", "other", "difference", "relative", "reading"), texts,
     )  # fmt: skip
@@ -86,6 +89,10 @@ def difference_rows(key: str, pairs: Sequence[Pairing]) -> list[tuple[Any, ...]]
 
 def _fidelity(results: Results) -> Table:
     found = list(check_rows(results.trials))
+    names = {
+        trial["trial"]: f"{results.labels.get(trial['variant'], trial['variant'])}, seed {trial['seed']}"
+        for trial in results.trials
+    }
     verdicts = [
         "beyond the limit" if check.failed else "not measured" if check.measured is None else "within"
         for check in found
@@ -100,7 +107,10 @@ def _fidelity(results: Results) -> Table:
         ],
         ("check", "measured", "limit", "verdict", "trial"),
         [
-            (c.name, quantity(c.measured, c.unit), quantity(c.limit, c.unit), verdict, c.trial)
+            (
+                *(c.name, quantity(c.measured, c.unit), quantity(c.limit, c.unit)),
+                *(verdict, names.get(c.trial, c.trial)),
+            )
             for c, verdict in zip(found, verdicts, strict=True)
         ],
     )  # fmt: skip
@@ -126,12 +136,17 @@ def _absences(results: Results) -> Table:
 
 def _measures(results: Results) -> Table:
     keys = _identity_columns(results, results.variants)
-    rows, texts = [], []
+    labels = [results.labels[variant["variant"]] for variant in results.variants]
+    by_variant = len(labels) > _MOST_COLUMNS
+    rows: list[Sequence[Any]] = []
+    texts: list[Sequence[str]] = []
     for group in measure_groups(results):
-        texts.append([group.title])
+        if not by_variant:
+            texts.append([group.title])
         for name, title, _, cells in group.rows:
             about = results.measures[name]
-            texts.append([_titled(title, about["unit"]), *cells])
+            titled = _titled(title, about["unit"])
+            texts += [[titled], *zip(labels, cells, strict=True)] if by_variant else [[titled, *cells]]
             for variant in results.variants:
                 found = variant["measures"].get(name) or {}
                 identity = results.identity(variant)
@@ -143,7 +158,7 @@ def _measures(results: Results) -> Table:
         "Means over the seeds with the half width of their 95 % confidence interval (Student's t). "
         "Values are in the measure's unit; a share is between 0 and 1.",
         (*keys, "measure", "title", "group", "unit", "better", "mean", "ci95", "seeds"),
-        rows, ("measure", *(results.labels[v["variant"]] for v in results.variants)), texts,
+        rows, ("variant", "mean") if by_variant else ("measure", *labels), texts,
     )  # fmt: skip
 
 
@@ -157,11 +172,14 @@ def _trials(results: Results) -> Table:
         )
         for trial in results.trials
     ]  # fmt: skip
-    told = [(t["trial"], str(t["seed"]), t["state"], "; ".join(t["reasons"])) for t in results.trials]
+    told = [
+        (results.labels.get(t["variant"], t["variant"]), str(t["seed"]), t["state"], "; ".join(t["reasons"]))
+        for t in results.trials
+    ]
     return Table(
         "table-trials", "Trials",
         "Every trial, with every measure in its unit; a share is between 0 and 1.",
-        ("trial", *keys, "seed", "state", *names), rows, ("trial", "seed", "state", "reasons"), told,
+        ("trial", *keys, "seed", "state", *names), rows, ("variant", "seed", "state", "reasons"), told,
     )  # fmt: skip
 
 

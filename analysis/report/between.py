@@ -24,6 +24,12 @@ MOST_SEEDS: Final = 1000
 _SIGNS: Final = 6
 """The seeds that show a difference which is the same at each, by the sign test at 5 %: differences without
 spread say nothing of how far others would be."""
+_NO_DIFFERENCE: Final = "no difference shown"
+NOT_SHOWN: Final = "not shown"
+HOW_TO_READ: Final = (
+    "not shown: there may be a difference, but these seeds do not show any. One of the size that was found "
+    "would show at about the number of seeds that stands there."
+)
 _PARAMETERS: Final = "system.parameters"
 
 
@@ -72,10 +78,16 @@ class Difference:
             return f"{self._way} by the same at each of {self.by.n} seeds; {_SIGNS} seeds would show it"
         if not self.is_shown:
             seeds = f"about {self.needed} seeds" if self.needed else f"more than {MOST_SEEDS:,} seeds"
-            return f"no difference shown; {seeds} would show one of this size"
+            return f"{_NO_DIFFERENCE}; {seeds} would show one of this size"
         if self.better not in ("lower", "higher"):
             return "differs"
         return "better" if (self.by.mean < 0) == (self.better == "lower") else "worse"
+
+    @property
+    def brief(self) -> str:
+        """The reading where a table has little room; `HOW_TO_READ` says what "not shown" means."""
+        seeds = f"about {self.needed}" if self.needed else f"more than {MOST_SEEDS:,}"
+        return f"{NOT_SHOWN}; {seeds} seeds" if self.reading.startswith(_NO_DIFFERENCE) else self.reading
 
     @property
     def _way(self) -> str:

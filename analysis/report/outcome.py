@@ -17,6 +17,7 @@ from analysis.charts.panels import Panels
 from analysis.charts.results import Results, varied_keys
 from analysis.contract.figures import Part
 from analysis.report.between import Difference, Pairing, pairings
+from emulator.files.input_facts import counted
 
 _MEASURES: Final = 6
 """The most measures of the head."""
@@ -145,7 +146,8 @@ def _of_conditions(results: Results) -> list[str]:
     expected = results.summary.get("expectations", [])
     if expected:
         held = sum(bool(each["holds"]) for each in expected)
-        sentences.append(f"{held} of {len(expected)} expectations hold.")
+        all_ = counted(len(expected), "expectation")
+        sentences.append(f"{held} of {all_} {'holds' if len(expected) == 1 else 'hold'}.")
     return sentences
 
 

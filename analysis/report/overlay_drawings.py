@@ -18,6 +18,7 @@ from analysis.charts.graph_layout import Place, around_ring, by_hops
 from analysis.charts.overlay_graph import Links, OverlayGraph, thinned
 from analysis.charts.results import Results
 from analysis.report.figures_shown import shown
+from emulator.files.input_facts import counted
 
 MOST_PEERS: Final = 2000
 """The most peers that can be told apart in a drawing by hops."""
@@ -140,7 +141,7 @@ def _by_hops(name: str, overlay: _Overlay) -> OverlayGraph:
         "strongly, all others faintly."
     )
     if found.apart:
-        about = f"{about} No links lead to {len(found.apart)} peers, which stand on the outermost circle."
+        about = f"{about} No links lead to {counted(len(found.apart), 'peer')} on the outermost circle."
     links = [Links("all other links", rest, 7, faint=True), *first] if rest else first
     return _graph(name, overlay, about, found.places, links)
 
@@ -178,7 +179,8 @@ def _graph(
     drawn, count = thinned(links)
     told = sum(len(each.pairs) for each in drawn)
     of = f" of channel {overlay.channel}" if overlay.channel else ""
-    texts = [f"Trial {overlay.trial}: {len(places):,} peers and {count:,} links{of}. {about}"]
+    sizes = f"{counted(len(places), 'peer')} and {counted(count, 'link')}"
+    texts = [f"Trial {overlay.trial}: {sizes}{of}. {about}"]
     if told < count:
         texts.append(f"Of the links {told:,} are drawn, evenly chosen.")
     if overlay.others:

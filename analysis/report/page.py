@@ -18,6 +18,8 @@ from analysis.charts.delivery_tree import Drawing
 from analysis.charts.heat_map import HeatMap
 from analysis.charts.panels import Panels
 from analysis.charts.values import values_of
+from analysis.report.between import HOW_TO_READ
+from emulator.files.input_facts import counted
 
 _TEMPLATES = Path(__file__).parent / "templates"
 
@@ -59,10 +61,12 @@ def _environment() -> Environment:
         style=Markup((_TEMPLATES / "style.css").read_text()),
         script=Markup("\n".join((_TEMPLATES / name).read_text() for name in _SCRIPTS)),
         markers=MARKERS,
+        how_to_read=HOW_TO_READ,
         kind=lambda chart: _KINDS[type(chart)],
     )
     environment.filters.update(
         number=numerals.number,
+        counted=counted,
         quantity=numerals.quantity,
         estimate=_estimate,
         points=_points,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from rich.table import Table
 from rich.text import Text
 
-from analysis.report.between import Pairing
+from analysis.report.between import HOW_TO_READ, NOT_SHOWN, Pairing
 from analysis.report.measure_table import HOW_TO_SEE, Fold, Line, measure_table
 
 
@@ -24,7 +24,7 @@ def pairing_tables(pairings: Sequence[Pairing], everything: bool = False) -> lis
         seeds = f"{pair.seeds} {'seed' if pair.seeds == 1 else 'seeds'}"
         title = ", ".join(part for part in (f"{pair.other} beside {pair.base}", pair.setting, seeds) if part)
         lines = [
-            Line(each.title, each.unit, each.texts, each.reading, is_open=not each.is_shown)
+            Line(each.title, each.unit, each.texts, each.brief, is_open=not each.is_shown)
             for each in pair.differences
         ]
         parts += measure_table(title, (pair.base, pair.other), lines, ("better", "worse"), fold)
@@ -34,4 +34,6 @@ def pairing_tables(pairings: Sequence[Pairing], everything: bool = False) -> lis
         by_chance = sum(each.by.n > 1 for each in pair.differences) // 20
         if by_chance:
             parts.append(Text(f"of so many measures some {by_chance} differ by chance alone"))
+    if any(each.brief.startswith(NOT_SHOWN) for pair in pairings for each in pair.differences):
+        parts.append(Text(HOW_TO_READ))
     return [*parts, Text(HOW_TO_SEE)] if folded else parts

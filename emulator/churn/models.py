@@ -34,7 +34,7 @@ class TraceFile(ChurnModel):
     """Sessions of a trace in the .avt format: `id TAB count TAB start end start end ...` in seconds."""
 
     kind: Literal["trace"]
-    file: Path
+    file: Path = Field(description="the file of the trace")
     start: Duration = Field(86_400.0, ge=0, description="where in the trace the trial begins")
     until: Duration = Field(
         2_160_000.0,
@@ -139,8 +139,8 @@ class Poisson(ChurnModel):
     """Exponential sessions and gaps."""
 
     kind: Literal["poisson"]
-    mean_session: Duration = Field(gt=0)
-    mean_gap: Duration = Field(gt=0)
+    mean_session: Duration = Field(gt=0, description="how long a session lasts on average")
+    mean_gap: Duration = Field(gt=0, description="how long a peer is away between two sessions, on average")
 
     def draw(self, peers: int, trial_end: float, random: np.random.Generator) -> Intervals:
         """Return sessions of peers that are up and away in turn, in equilibrium from the first moment on."""
@@ -160,9 +160,11 @@ class Pareto(ChurnModel):
     """Heavy-tailed sessions and gaps with the given means."""
 
     kind: Literal["pareto"]
-    mean_session: Duration = Field(gt=0)
-    mean_gap: Duration = Field(gt=0)
-    shape: float = Field(1.5, ge=1.01, le=100)
+    mean_session: Duration = Field(gt=0, description="how long a session lasts on average")
+    mean_gap: Duration = Field(gt=0, description="how long a peer is away between two sessions, on average")
+    shape: float = Field(
+        1.5, ge=1.01, le=100, description="of the Pareto distribution; the nearer to 1, the heavier the tail"
+    )
 
     def draw(self, peers: int, trial_end: float, random: np.random.Generator) -> Intervals:
         """Return sessions of peers that are up and away in turn, in equilibrium from the first moment on."""

@@ -31,15 +31,15 @@ class FlashCrowd(_Model):
     """The last `peers` of the trial's peers, which join nearly at once and stay."""
 
     at: Duration = Field(ge=0, description="trial time of the first join")
-    peers: int = Field(ge=1, le=200_000)
-    within: Duration = Field(1.0, gt=0)
+    peers: int = Field(ge=1, le=200_000, description="how many peers join")
+    within: Duration = Field(1.0, gt=0, description="how long the joins take, at random times")
 
 
 class Crash(_Model):
     """A share of the peers that are up crashes at one moment, and stays away."""
 
     at: Duration = Field(gt=0, description="trial time")
-    share: Share = Field(gt=0, le=1)
+    share: Share = Field(gt=0, le=1, description="share of the peers that are up")
     region: RegionNames | None = Field(None, description="the regions whose peers they are; all if left out")
 
 

@@ -15,6 +15,8 @@ DEEPEST = 50
 _LONGEST_NUMBER = 100
 """The most characters of a number."""
 _ADVICE = "Check indentation, colons and quotes near here"
+_WITH_COLON = re.compile(r"""\s*(?:- )?([\w.-]+): +[^\s"'{\[].*: .*""")
+"""A line whose value is a text that goes on after a colon."""
 _TAG = "tag:yaml.org,2002:"
 _WITHOUT_QUOTES = (
     ("null", "~|null|Null|NULL|", ["~", *"nN", ""]),
@@ -76,6 +78,9 @@ def _bad_yaml(error: yaml.MarkedYAMLError, lines: list[str]) -> BadYaml:
     line = min(error.problem_mark.line + 1, last) if error.problem_mark else 1
     if lines and "\t" in lines[line - 1][: -len(lines[line - 1].lstrip()) or None]:
         return BadYaml(line, "has a tab in its indentation. Write spaces")
+    found = _WITH_COLON.fullmatch(lines[line - 1]) if lines else None
+    if found and error.problem and error.problem.startswith("mapping values"):
+        return BadYaml(line, f"has a colon in the text of {found[1]}. Write the text in quotes")
     began = min(error.context_mark.line + 1, last) if error.context_mark else line
     where = f" (line {began})" if began != line else ""
     what = f"{error.context}{where}, {error.problem}" if error.context else error.problem

@@ -21,8 +21,8 @@ class King(LatencyModel):
     """A generated matrix with the statistics of the King measurements (Gummadi et al., 2002)."""
 
     kind: Literal["king"] = "king"
-    hosts: int = Field(1740, ge=2, le=20_000)
-    mean_rtt: Duration = Field(0.180, gt=0, le=3600)
+    hosts: int = Field(1740, ge=2, le=20_000, description="places of the matrix that is generated")
+    mean_rtt: Duration = Field(0.180, gt=0, le=3600, description="mean RTT of all pairs of places")
 
     def host_count(self) -> int:
         """Return the number of places that the experiment asks for."""
@@ -43,7 +43,7 @@ class Constant(LatencyModel):
     """The same RTT between every pair."""
 
     kind: Literal["constant"]
-    rtt: Duration = Field(0.100, ge=0, le=3600)
+    rtt: Duration = Field(0.100, ge=0, le=3600, description="RTT of every pair of peers")
 
     def host_count(self) -> int:
         """Return 1: all peers stand at one place."""
@@ -69,7 +69,7 @@ class MatrixFile(LatencyModel):
     PlanetLab's (RTT in ms), a line for each pair (RTT in ms), or a graph in GML or GraphML (one-way ms)."""
 
     kind: Literal["p2psim-matrix", "p2psim-topology", "planetlab", "pairs", "graph"]
-    file: Path
+    file: Path = Field(description="the matrix or the graph of RTTs")
     unit: Literal["us", "ms", "s"] | None = Field(
         None, description="of the values; left out: us in p2psim-matrix, ms in the others"
     )

@@ -25,7 +25,7 @@ class PeerClass(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]{0,63}$")
+    name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]{0,63}$", description="name of the class")
     share: Share | None = Field(
         None, gt=0, le=1, description="share of the peers that no role and no region of other classes names"
     )

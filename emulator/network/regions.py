@@ -26,7 +26,7 @@ class Region(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]{0,63}$")
+    name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]{0,63}$", description="name of the region")
     share: Share = Field(gt=0, le=1, description="share of the peers")
 
 
@@ -35,7 +35,9 @@ class LossBetween(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    between: list[str] = Field(min_length=2, max_length=2)
+    between: list[str] = Field(
+        min_length=2, max_length=2, description="the two regions; one of them twice for the loss within it"
+    )
     share: Share = Field(ge=0, lt=1, description="share of the messages that vanish, in each direction")
 
 

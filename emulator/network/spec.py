@@ -97,7 +97,9 @@ class NetworkSpec(_Model):
     overhead: int = Field(
         0, ge=0, le=10_000, description="bytes on a link that a message has beside its encoded size"
     )
-    enforce: Literal["auto", "delay-line", "netem"] = "auto"
+    enforce: Literal["auto", "delay-line", "netem"] = Field(
+        "auto", description="what delays messages in pods: netem in the kernel, or each host's delay line"
+    )
 
     def latencies(self) -> list[tuple[str, LatencyModel]]:
         """Return the key and the model of each latency, in the order of their times."""

@@ -14,9 +14,9 @@ class Attribute(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    name: str = Field(min_length=1, max_length=100)
-    low: float = Field(ge=-1e15, le=1e15)
-    high: float = Field(ge=-1e15, le=1e15)
+    name: str = Field(min_length=1, max_length=100, description="name of the attribute")
+    low: float = Field(ge=-1e15, le=1e15, description="least value of the attribute")
+    high: float = Field(ge=-1e15, le=1e15, description="largest value of the attribute")
     presence: float = Field(0.5, ge=0, le=1, description="share of subscriptions that name the attribute")
     sub_range: float = Field(gt=0, description="width of the sub-ranges that the domain is divided into")
     skew: float = Field(0.0, ge=0, le=10, description="of the Zipf distribution over sub-ranges")

@@ -22,7 +22,7 @@ class MultiModal(TopicSource):
     """Topics by rank from a few categories for each peer (section 4.2)."""
 
     kind: Literal["multi-modal"]
-    topics: int = Field(1000, ge=1)
+    topics: int = Field(1000, ge=1, description="number of topics")
     categories: int = Field(10, ge=1, description="b_n: equal parts of the topics")
     chosen: int = Field(1, ge=1, description="b_p: categories of a peer")
     alpha: float = Field(1.0, ge=0, le=5, description="of the power law of popularity in a category")
@@ -134,7 +134,7 @@ class EditorFile(TopicSource):
     """The articles that editors edited, from a file with a line `page,editor` for each pair (section 4.5)."""
 
     kind: Literal["editors-file"]
-    file: Path
+    file: Path = Field(description="the pages and their editors, a pair on each line")
     articles: int | None = Field(None, ge=1, description="random articles that count; left out: all")
 
     def draw(self, peers: int, trial_end: float, random: np.random.Generator) -> Subscriptions:
@@ -191,7 +191,7 @@ class Editors(TopicSource):
     (section 4.5)."""
 
     kind: Literal["editors"]
-    articles: int = Field(3000, ge=1)
+    articles: int = Field(3000, ge=1, description="articles that are drawn")
     mean: float = Field(5.4, gt=1, description="editors of an article")
     most: int = Field(348, ge=2, description="editors of an article")
 

@@ -39,8 +39,8 @@ class Groups(TopicSource):
     size: Share | None = Field(
         None, gt=0, description="members of every group: a share of all peers if it is below 1, else how many"
     )
-    smallest: int = Field(2, ge=1, le=_LARGEST)
-    largest: int = Field(1055, ge=1, le=_LARGEST)
+    smallest: int = Field(2, ge=1, le=_LARGEST, description="members of the smallest group")
+    largest: int = Field(1055, ge=1, le=_LARGEST, description="members of the largest group")
     exponent: float = Field(1.53, ge=0, le=10, description="of the power law of sizes")
 
     @field_validator("size")

@@ -49,9 +49,11 @@ class BucketPattern(TopicSource):
     """
 
     kind: Literal["random", "low", "high"]
-    topics: int = Field(5000, ge=1, le=10_000_000)
-    per_peer: int = Field(50, ge=1, le=10_000)
-    buckets: int = Field(100, ge=1, le=10_000_000)
+    topics: int = Field(5000, ge=1, le=10_000_000, description="number of topics")
+    per_peer: int = Field(50, ge=1, le=10_000, description="topics that each peer subscribes to")
+    buckets: int = Field(
+        100, ge=1, le=10_000_000, description="equal parts of the topics, by which interests are alike"
+    )
 
     def draw(self, peers: int, trial_end: float, random: np.random.Generator) -> DrawnSubscriptions:
         """Draw `per_peer` topics for every peer, which holds them from its first join on."""
@@ -98,7 +100,7 @@ class EdgeList(TopicSource):
     topics_are_peers: ClassVar[bool] = True
 
     kind: Literal["edges"]
-    file: Path
+    file: Path = Field(description="the follower graph, an edge on each line")
     first: First = Field(
         "follower", description="whom a line `a b` names first; both: a and b follow each other"
     )
@@ -164,7 +166,7 @@ class PowerLaw(_Model):
     """The topic of rank r is published to at a rate proportional to r ** -alpha (Vitis, IV.D)."""
 
     kind: Literal["power-law"]
-    alpha: float = Field(ge=0, le=5)
+    alpha: float = Field(ge=0, le=5, description="exponent: 0 gives all topics the same rate")
     ranks: Literal["random", "popularity"] = Field(
         "random", description="whether the topics with the most subscribers have the highest rates"
     )
@@ -192,7 +194,9 @@ class Publications(_Model):
         description="subscriber: a peer with a subscription to the topic, or by content to anything; any: "
         "whoever may publish; a number: that peer alone",
     )
-    payload_bytes: int = Field(256, ge=0, le=1_000_000)
+    payload_bytes: int = Field(
+        256, ge=0, le=1_000_000, description="bytes of an event that the application gives"
+    )
 
 
 ROLES = ("publisher", "subscriber", "relay")

@@ -15,6 +15,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from sweep_run import sweep_run
 
 from analysis.export.write import export
 from analysis.report.report import write_report
@@ -208,6 +209,8 @@ def test_pgfplots_of_bars_has_what_the_export_writes(
     assert options(tex) == [line for line in options(other) if "y filter" not in line]
     named = re.findall(r"\\addlegendentry\{.*\}", other)
     assert named and re.findall(r"\\addlegendentry\{.*\}", tex) == named
+    above = re.findall(r"\\node\[.*", other)
+    assert above and re.findall(r"\\node\[.*", tex) == above
     assert tex.count("postaction={pattern=") == other.count("postaction={pattern=") > 0
 
 
@@ -260,3 +263,14 @@ def test_what_the_filter_leaves_out_is_in_no_file(make_run: Callable[..., RunDir
     assert {row["bar"] for row in bars} == {f"rvr, friends {friends}" for friends in (4, 8, 12)}
     for name in ("maintenance.tex", "sweep-hit_ratio.tex", "sweep-hit_ratio.csv", "delay-ms.html"):
         assert "rvr" in pressed[name][1] and "vitis" not in pressed[name][1].split("\n", 1)[1], name
+
+
+def test_long_names_in_the_legend_of_a_downloaded_drawing_are_folded(tmp_path: Path) -> None:
+    names = [f"{word} of sessions and gaps from a trace with a very long name, and some more of it, {word}"
+             for word in ("one", "other")]  # fmt: skip
+    page = write_report(sweep_run(tmp_path / "run", {"system.name": names}))
+    _, svg = press_all(page)["time-hit.svg"]
+    texts = [text for each in ElementTree.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")
+             if each.get("x") == "88" and (text := each.text)]  # fmt: skip
+    assert " ".join(texts) == f"A {names[0]} B {names[1]}"
+    assert len(texts) > len(names)

@@ -123,6 +123,7 @@ def test_a_difference_that_does_not_show_comes_with_the_seeds_that_would_do(make
     # The mean is 2 and the standard deviation 11.23: 1.98 x 11.23 / sqrt(124) is the first below 2.
     assert (found.is_shown, found.needed) == (False, 124)
     assert found.reading == "no difference shown; about 124 seeds would show one of this size"
+    assert found.brief == "not shown; about 124 seeds"
     with_values(run, "rvr.friends=4", "delay_ms", [90.0, 110.0, 90.0, 110.1])
     assert difference(run).reading == "no difference shown; more than 1,000 seeds would show one of this size"
 

@@ -188,3 +188,15 @@ def test_rates_of_hit_messages_are_means_over_the_seeds_and_zero_where_none_was_
         (27.5, 0.0),
     ]
     assert points[1].half == pytest.approx(12.706, rel=1e-4)  # t(1, .975) times 1.414 / sqrt 2
+
+
+def test_a_long_label_of_a_bar_is_folded_and_leaves_room_for_the_value() -> None:
+    name = "scribe-pastry, poisson, mean session 60 s, mean gap 20 s, loss 5 %"
+    chart = bar_chart("n", "t", "a", Quantity("x"), ["x"], [Row(name, [1.0], 0.5), Row("chord", [2.0], 0.5)])
+    assert chart is not None
+    long, short = chart.rows
+    assert " ".join(long.lines) == name and short.lines == ["chord"]
+    assert max(map(len, long.lines)) + len(long.text) <= 56
+    assert long.y >= 0, "no label is above the drawing"
+    assert short.y > long.bar_y + chart.bar_height, "labels stand below the bar before them"
+    assert long.bar_y - long.y > short.bar_y - short.y

@@ -20,10 +20,11 @@ _SHOWN = 5
 
 
 def need_summary(directory: RunDirectory) -> None:
-    """Raises UserError if the run has not been analyzed, and OSError."""
+    """Raises UserError if the run has not been analyzed, DamagedFile if its summary is none, and OSError."""
     from emulator.trials.sweep import is_busy
 
     if directory.summary.is_file():
+        read_summary(directory)
         return
     path = shlex.quote(str(directory.path))
     if is_busy(directory):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import shlex
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
     from emulator.trials.run_progress import Standing
     from trellis.command.local_runs import LocalRun
 
+_SCREENS = {"DISPLAY", "WAYLAND_DISPLAY", "BROWSER"}
+"""The variables that name a screen, or a browser that needs none."""
 _MAX_TRIALS = 20
 """The most trials that are told of."""
 
@@ -90,9 +94,17 @@ def _view(path: Path, found: LocalRun) -> View:
         "analyzed": f"write its report: trellis report {name}",
         "reported": f"report: {found.directory.report}",
     }
-    if text := further.get(found.state):
+    if found.verdict == "damaged":
+        lines.append(_damaged(name))
+    elif found.state == "analyzed" and not found.directory.tables.is_dir():  # a campaign is only judged
+        lines.append(f"all measures and a report: trellis analyze {name}; trellis report {name}")
+    elif text := further.get(found.state):
         lines.append(text)
     return View(lines, ended=found.state not in ("running", "analyzing"))
+
+
+def _damaged(name: str) -> str:
+    return f"its summary.json is damaged; make it again: trellis analyze {name}; trellis report {name}"
 
 
 def open_report(path: Path, browser: bool) -> None:
@@ -103,6 +115,7 @@ def open_report(path: Path, browser: bool) -> None:
     """
     from emulator.experiment.run.runs import open_run
     from emulator.trials.sweep import is_busy
+    from trellis.command.local_runs import look
 
     directory = open_run(path)[0]
     report = directory.report
@@ -112,6 +125,9 @@ def open_report(path: Path, browser: bool) -> None:
     if not report.is_file():
         name = shlex.quote(str(path))
         raise UserError(f"{path} has no report yet. See what it lacks: trellis status {name}")
+    if look(directory).verdict == "damaged":
+        text = f"{path} has the report of an earlier analysis: {_damaged(shlex.quote(str(path)))}"
+        err.print(text, style="yellow", markup=False, soft_wrap=True)
     out.print(str(report), markup=False, soft_wrap=True)
     if browser:
         _show(report.resolve().as_uri())
@@ -129,5 +145,7 @@ def _serve_page(directory: RunDirectory, browser: bool) -> None:
 
 
 def _show(address: str) -> None:
-    if typer.launch(address) != 0:
+    """Show a page in a browser. Without a screen xdg-open would only print which browsers it misses."""
+    has_screen = sys.platform != "linux" or os.environ.keys() & _SCREENS
+    if not has_screen or typer.launch(address) != 0:
         err.print("no browser could be opened. Open what is named above", markup=False)

@@ -1,5 +1,7 @@
 /* A figure's drawing on its own: as the text of an SVG, and on a page for the printer. */
 const drawings = (() => {
+  const legendLeft = 88;
+  const legendLine = 14;
   const drawn = (name) => document.createElementNS(document.querySelector("svg").namespaceURI, name);
 
   /* The drawing has its own patterns, legend and style, that of paper also where the page is dark. */
@@ -7,7 +9,7 @@ const drawings = (() => {
     const copy = svg.cloneNode(true);
     copy.querySelectorAll("[hidden], [data-out], .pointer").forEach((part) => part.remove());
     const { width, height } = svg.viewBox.baseVal;
-    const below = addLegend(copy, figure, height);
+    const below = addLegend(copy, figure, svg);
     copy.setAttribute("viewBox", `0 0 ${width} ${below}`);
     copy.setAttribute("width", width);
     copy.setAttribute("height", below);
@@ -26,7 +28,21 @@ const drawings = (() => {
     return { text: new XMLSerializer().serializeToString(copy), width, height: below };
   }
 
-  function addLegend(copy, figure, height) {
+  /* The words of a text in lines of a width in pixels, in the letters of a drawing. */
+  function folded(text, width, svg) {
+    const measure = document.createElement("canvas").getContext("2d");
+    measure.font = getComputedStyle(svg).font;
+    const lines = [""];
+    for (const word of text.split(" ")) {
+      const longer = `${lines.at(-1)} ${word}`.trim();
+      if (lines.at(-1) && measure.measureText(longer).width > width) lines.push(word);
+      else lines[lines.length - 1] = longer;
+    }
+    return lines;
+  }
+
+  function addLegend(copy, figure, svg) {
+    const { width, height } = svg.viewBox.baseVal;
     let top = height;
     for (const item of figure.querySelectorAll(".legend li")) {
       if (item.matches("[data-out]") || item.querySelector("[aria-pressed=false]")) continue;
@@ -34,12 +50,16 @@ const drawings = (() => {
       const group = drawn("g");
       group.setAttribute("transform", `translate(46 ${top + 3})`);
       group.append(...[...sample.children].map((part) => part.cloneNode(true)));
-      const text = drawn("text");
-      text.setAttribute("x", 88);
-      text.setAttribute("y", top + 7 + sample.viewBox.baseVal.height / 2);
-      text.textContent = item.textContent.replace(/\s+/g, " ").trim();
-      copy.append(group, text);
-      top += Math.max(18, sample.viewBox.baseVal.height + 2);
+      copy.append(group);
+      const lines = folded(item.textContent.replace(/\s+/g, " ").trim(), width - legendLeft, svg);
+      lines.forEach((line, i) => {
+        const text = drawn("text");
+        text.setAttribute("x", legendLeft);
+        text.setAttribute("y", top + 7 + sample.viewBox.baseVal.height / 2 + i * legendLine);
+        text.textContent = line;
+        copy.append(text);
+      });
+      top += Math.max(18, sample.viewBox.baseVal.height + 2) + (lines.length - 1) * legendLine;
     }
     return top;
   }

@@ -64,7 +64,7 @@ for (const form of document.querySelectorAll("#filter")) {
   const bars = [...document.querySelectorAll(".chart.bars")].map((figure) => {
     const svg = figure.querySelector("svg");
     const rows = [...svg.querySelectorAll(".row")];
-    const tops = rows.map((row) => parseFloat(row.querySelector(".row-label").getAttribute("y")));
+    const tops = rows.map((row) => parseFloat(row.querySelector(".bar").getAttribute("y")));
     const feet = [...svg.querySelectorAll(":scope > .tick, :scope > .axis-title")];
     const grid = [...svg.querySelectorAll(":scope > .grid, :scope > .base")];
     return {

@@ -4,13 +4,14 @@ const latex = (() => {
     "\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}", "<": "$<$", ">": "$>$",
     "\u2009": "\\,", "\u2212": "$-$", "\u00a0": "~", "\u00b1": "$\\pm$", "\u00d7": "$\\times$", "\u221e": "$\\infty$",
     "\u2014": "---", "\u2013": "--", "\u2019": "'", "\n": " ",
-    "\u2713": "$\\surd$", "\u2717": "$\\times$", "\u2192": "$\\rightarrow$", "\u2264": "$\\le$", "\u2265": "$\\ge$",
+    "\u2713": "$\\surd$", "\u2717": "$\\times$", "\u2192": "$\\rightarrow$", "\u2264": "$\\leq$", "\u2265": "$\\geq$",
+    "\u2248": "$\\approx$", "\u00b5": "$\\mu$", "\u00b0": "$^\\circ$", "|": "\\textbar{}", "[": "{[}", "*": "{*}",
   };
   for (const sign of "&%$#_{}") special[sign] = `\\${sign}`;
   const longest = 45;
   const rowsOfPage = 45;
 
-  const escaped = (text) => [...text].map((letter) => special[letter] ?? letter).join("");
+  const escaped = (text) => [...text.replace(/<=/g, "\u2264").replace(/>=/g, "\u2265")].map((letter) => special[letter] ?? letter).join("");
   const comment = (text) => `% ${text.trim().replace(/\s+/g, " ")}`;
   const line = (cells) => cells.map(escaped).join(" & ") + " \\\\";
 

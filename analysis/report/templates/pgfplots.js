@@ -5,6 +5,8 @@ const pgfplots = (() => {
   const width = 3.33;
   const ratio = 0.62;
   const reach = 0.3;
+  const axisLabels = 0.625, gap = 0.2, row = 0.31, nextLine = 0.13, key = 0.6;
+  const letter = 8 * 0.5 / 72;
   const { escaped, comment } = latex;
   const rule = (selector) => [...document.styleSheets[0].cssRules].find((one) => one.selectorText === selector)?.style;
   const digits = (value) => String(Number(value.toPrecision(10)));
@@ -13,13 +15,33 @@ const pgfplots = (() => {
   const ticks = (axis, list) =>
     `${axis}tick={${list.map(([at]) => digits(at)).join(",")}}, ${axis}ticklabels={${list.map(([, text]) => `{${escaped(text)}}`).join(",")}}`;
 
-  function frame(height, x) {
+  /* Lengths are inches; they and the breaks of lines are those of the export. */
+  const letters = (length) => Math.max(Math.floor(length / letter), 10);
+
+  function folded(text, most) {
+    const lines = [""];
+    for (const word of text.split(/\s+/)) {
+      const longer = `${lines.at(-1)} ${word}`.trim();
+      if (lines.at(-1) && longer.length > most) lines.push(word);
+      else lines[lines.length - 1] = longer;
+    }
+    return lines.map(escaped);
+  }
+
+  const entry = (label) => `\\addlegendentry{${folded(label, letters(width - key)).join("\\\\")}}`;
+
+  function legendColumns(labels) {
+    const longest = Math.max(...labels.map((label) => label.length)) * letter + 0.45;
+    return `legend columns=${Math.max(Math.min(Math.floor(width / longest), labels.length), 1)}`;
+  }
+
+  function frame(height, x, wide = width) {
     return [
-      `width=${inches(width)}, height=${inches(height)}, scale only axis=false`,
+      `width=${inches(wide)}, height=${inches(height)}, scale only axis=false`,
       `xlabel={${escaped(x.label)}}, xmin=${digits(x.low)}, xmax=${digits(x.high)}`,
       ticks("x", x.ticks),
       "/tikz/font=\\footnotesize, axis lines=left, axis line style={-}, scaled ticks=false",
-      "legend style={draw=none, at={(0.5,1.03)}, anchor=south, font=\\footnotesize}",
+      "legend style={draw=none, at={(0.5,1.03)}, anchor=south, font=\\footnotesize, cells={align=left}}",
       "legend cell align=left",
       "unbounded coords=discard",
     ];
@@ -62,6 +84,7 @@ const pgfplots = (() => {
       ticks("y", y.ticks),
       ...(x.logarithmic ? ["xmode=log"] : []),
       "ymajorgrids",
+      legendColumns(drawn.map((i) => labels[i])),
     ])];
     for (const [first, last, [low, high], isLeast] of limits) {
       lines.push(dashed([first, low], [last, high ?? low]));
@@ -70,7 +93,7 @@ const pgfplots = (() => {
     for (const i of drawn) {
       const points = columns.filter((column) => column[4][i]).map((column) => ({ x: column[3], y: column[4][i] }));
       lines.push(...series(groups[i], i, points));
-      if (labels.length > 1) lines.push(`\\addlegendentry{${escaped(labels[i])}}`);
+      if (labels.length > 1) lines.push(entry(labels[i]));
     }
     return { lines, missing: chosen.filter((i) => !drawn.includes(i)).map((i) => labels[i]) };
   }
@@ -82,12 +105,17 @@ const pgfplots = (() => {
     const place = new Map(bars.map(([number], i) => [number, i]));
     const several = parts.length > 1;
     const hasIntervals = !several && rows.some((row) => row.length > 5 && row[6] !== null);
+    const texts = [...figure.querySelectorAll(".row:not([data-out]) .row-value")].map((text) => text.textContent);
+    const room = letters(width - 0.2) - Math.max(...texts.map((text) => text.length));
+    const names = bars.map(([, name]) => folded(name, Math.max(room, 10)));
+    const height = row + nextLine * (Math.max(...names.map((name) => name.length)) - 1);
     const lines = [axis([
-      ...frame(0.3 * bars.length + 0.6, x),
+      ...frame(height * bars.length + 0.6, x, width + axisLabels - gap),
       several ? "xbar stacked" : "xbar, bar shift=0pt",
-      "bar width=7pt, xmajorgrids, y dir=reverse",
-      `ymin=-0.6, ymax=${digits(bars.length - 0.4)}`,
-      `ytick={${bars.map((_, i) => i).join(",")}}, yticklabels={${bars.map(([, name]) => `{${escaped(name)}}`).join(",")}}`,
+      "bar width=8pt, xmajorgrids, y dir=reverse",
+      `ymin=-0.85, ymax=${digits(bars.length - 0.6)}`,
+      "ytick=\\empty",
+      legendColumns(parts.map(([, name]) => name)),
     ])];
     for (const [part, name] of parts) {
       const of = `trellis${part % 8}`;
@@ -95,8 +123,12 @@ const pgfplots = (() => {
       const points = rows.filter((row) => row[2] === part).map(([bar, , , , value, , high]) =>
         `(${digits(value)},${place.get(bar)})` + (hasIntervals && high !== null ? ` +- (${digits(high - value)},0)` : ""));
       lines.push(`\\addplot[draw=${of}, fill=${of}!28${pattern}${hasIntervals ? ", error bars/.cd, x dir=both, x explicit" : ""}] coordinates {${points.join(" ")}};`);
-      if (several) lines.push(`\\addlegendentry{${escaped(name)}}`);
+      if (several) lines.push(entry(name));
     }
+    names.forEach((name, i) => {
+      for (const [at, anchor, text] of [[x.low, "west", name.join("\\\\")], [x.high, "east", escaped(texts[i])]])
+        lines.push(`\\node[anchor=${anchor}, align=left, inner xsep=1pt] at (axis cs:${digits(at)},${digits(i - 0.5)}) {${text}};`);
+    });
     for (const [bar, [low, high], isLeast] of limits) {
       const at = place.get(bar);
       if (at === undefined) continue;

@@ -12,7 +12,16 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from emulator.experiment.file.document import MOST_OF_A_KIND, Key
-from emulator.experiment.file.keys import fields, kinds, models, suggestion, takes_percent, types_at
+from emulator.experiment.file.keys import (
+    fields,
+    kinds,
+    models,
+    nearest,
+    suggestion,
+    takes_percent,
+    types_at,
+)
+from emulator.experiment.file.misplaced import anywhere, below, beside, is_parameter
 from emulator.files.quantities import format_duration
 from emulator.network.spec import PLAIN
 
@@ -42,7 +51,14 @@ _LARGEST_SHOWN = 1e15
 _PERCENTS = 100
 _KEYS_SHOWN = 8
 _SEEDS = 'For more seeds, write the first one as "seed: 1" and their number as "repeat: 2"'
-_MEANT = {"seeds": _SEEDS, "trials": _SEEDS, "repeats": _SEEDS, "runs": _SEEDS}
+_PEERS = 'The number of peers is "peers"'
+_MEANT = {
+    **dict.fromkeys(("seeds", "trials", "repeats", "runs"), _SEEDS),
+    **dict.fromkeys(("nodes", "size"), _PEERS),
+    "protocol": 'The protocol is "system", such as "system: vitis"',
+    "systems": 'To compare systems, write "vary: {system.name: [vitis, rvr]}"',
+    "duration": 'The length is that of the phases, such as "phases: {measure: 60 s}"',
+}
 """The advice for keys that other tools have and an experiment does not."""
 
 
@@ -162,11 +178,20 @@ def _unknown(key: Key, model: type[BaseModel], values: Any) -> str:
     if not above and last in _MEANT:
         return f"is not a known key. {_MEANT[str(last)]}"
     owners = [name for found in models(types_) if last in found.model_fields for name in kinds(found)]
+    known, name = fields(types_, kind), str(last)
     if owners:
-        return f'is not a key of kind "{kind}". It belongs to kind {" or ".join(owners)}'
-    if above and last in model.model_fields and last not in fields(types_, kind):
+        place = beside(name, tuple(above), model)
+        also = f", or to {place}" if place else ""
+        return f'is not a key of kind "{kind}". It belongs to kind {" or ".join(owners)}{also}'
+    if system := is_parameter(key, values):
+        return f"is not a known key here. It is a parameter of {system}: write it below system.parameters"
+    if place := below(name, tuple(above), model):
+        return f"is not a known key here. It belongs to {place}"
+    if above and last in model.model_fields and last not in known:
         return f'is not a known key here. It stands beside "{above[0]}", not below it'
-    return f"is not a known key. {suggestion(str(last), fields(types_, kind))}"
+    if nearest(name, known) is None and (place := anywhere(name, model)):
+        return f"is not a known key here. It belongs to {place}"
+    return f"is not a known key. {suggestion(name, known)}"
 
 
 def _kinds(model: type[BaseModel], key: Key) -> list[str]:

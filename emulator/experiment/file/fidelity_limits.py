@@ -15,7 +15,7 @@ class FidelityLimits(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    timer_lateness_p99: Duration = Field(0.100, gt=0)
+    timer_lateness_p99: Duration = Field(0.100, gt=0, description="how late timers may be, 99th percentile")
     delay_error_p99: Duration = Field(
         0.100, gt=0, description="achieved less requested one-way delay of probes"
     )
@@ -32,8 +32,8 @@ class FidelityLimits(BaseModel):
         exclude_if=lambda given: given == _RATE_ERROR,
         description="share by which the rate of busy links differs from that of `network.bandwidth`",
     )
-    dropped_envelopes: int = Field(0, ge=0)
-    lost_spans: int = Field(0, ge=0)
+    dropped_envelopes: int = Field(0, ge=0, description="messages that full queues dropped")
+    lost_spans: int = Field(0, ge=0, description="spans that were recorded and not written")
     hosts_restarted: Allowance = Field(
         Amount(), description="hosts that the plan did not restart; or a share"
     )

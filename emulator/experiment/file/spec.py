@@ -24,17 +24,23 @@ class _Model(BaseModel):
 class SystemSpec(_Model):
     """The system under test; its parameters are checked against the registry."""
 
-    name: str
-    parameters: dict[str, Any] = Field(default_factory=dict)
+    name: str = Field(description="name of the system, one of `trellis systems`")
+    parameters: dict[str, Any] = Field(
+        default_factory=dict, description="parameters of the system, with its defaults for the others"
+    )
 
 
 class Phases(_Model):
     """The time line of a trial. Publications fall in the measure phase; the drain lets them end."""
 
-    join: Duration = Field(10.0, ge=0)
-    settle: Duration = Field(30.0, ge=0)
-    measure: Duration = Field(30.0, ge=0.001)
-    drain: Duration = Field(10.0, ge=0)
+    join: Duration = Field(10.0, ge=0, description="time in which peers join")
+    settle: Duration = Field(
+        30.0, ge=0, description="time until the measure phase, in which the overlay settles"
+    )
+    measure: Duration = Field(
+        30.0, ge=0.001, description="time in which events are published, keys looked up, and all is measured"
+    )
+    drain: Duration = Field(10.0, ge=0, description="time for events and lookups that are still under way")
 
     @property
     def measure_start(self) -> float:
@@ -81,7 +87,7 @@ class Processes(RealTime):
     """The real-time runtime in which a host is a local process."""
 
     kind: Literal["processes"]
-    hosts: int = Field(2, ge=1, le=64)
+    hosts: int = Field(2, ge=1, le=64, description="local processes, among which the peers are divided")
 
 
 class Kubernetes(RealTime):
@@ -98,14 +104,14 @@ Runtime = Annotated[Virtual | Processes | Kubernetes, Field(discriminator="kind"
 
 
 class TelemetrySpec(_Model):
-    metrics_interval: Duration = Field(5.0, ge=0.1)
+    metrics_interval: Duration = Field(5.0, ge=0.1, description="how often hosts write their metrics")
 
 
 class TrialSpec(_Model):
     """One variant of an experiment with every default filled in; with a seed it makes a trial."""
 
     system: SystemSpec
-    peers: int = Field(ge=2, le=200_000)
+    peers: int = Field(ge=2, le=200_000, description="peers of the overlay")
     network: NetworkSpec = Field(default_factory=NetworkSpec)
     workload: WorkloadSpec
     churn: ChurnSpec = Field(default_factory=ChurnSpec)
@@ -121,7 +127,9 @@ class TrialSpec(_Model):
     runtime: Runtime = Field(default_factory=Virtual)
     fidelity: FidelityLimits = Field(default_factory=FidelityLimits)
     telemetry: TelemetrySpec = Field(default_factory=TelemetrySpec)
-    seed: int = Field(1, ge=0, lt=2**63)
+    seed: int = Field(
+        1, ge=0, lt=2**63, description="the first seed; all that is drawn follows from the seed of a trial"
+    )
 
     @model_serializer(mode="wrap")
     def _without_later_keys(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
@@ -134,8 +142,10 @@ class TrialSpec(_Model):
 class ExperimentSpec(TrialSpec):
     """A whole experiment file."""
 
-    name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]{0,63}$")
-    title: str = Field("", max_length=1000)
+    name: str = Field(
+        pattern=r"^[a-z0-9][a-z0-9-]{0,63}$", description="name of the experiment and of its run directories"
+    )
+    title: str = Field("", max_length=1000, description="title of the report")
     claims: list[str] = Field(
         default_factory=list, max_length=100, description="ids of the paper's claims, such as V1"
     )

@@ -10,6 +10,7 @@ from typing import Any
 from emulator.experiment.file.document import Document, Problem
 from emulator.experiment.file.explain import Finding
 from emulator.experiment.file.keys import fields, nearest, suggestion, types_at
+from emulator.experiment.file.misplaced import anywhere, below
 from emulator.experiment.file.spec import ExperimentSpec, TrialSpec
 from emulator.experiment.file.variants import MAX_TRIALS, count_variants, keys_of
 
@@ -71,6 +72,8 @@ def _wrong_key(name: str, others: list[str]) -> str | None:
             return f"is inside of a list. Vary {listed} as a whole, with a list for each value"
         if part not in known:
             near = nearest(part, known)
+            if place := below(part, above, TrialSpec) or (near is None and anywhere(part, TrialSpec)):
+                return f"there is no such key. {part} belongs to {place}"
             if near is None:
                 return f"there is no such key. {suggestion(part, known)}"
             return f'there is no such key. Did you mean "{".".join((*above, near, *parts[length + 1 :]))}"?'

@@ -16,6 +16,7 @@ from emulator.experiment.run.fidelity import (
     rate_checks,
 )
 from emulator.faults.spec import OF_MESSAGES
+from emulator.files.input_facts import counted
 from emulator.fleet.coordinator.coordinator import CONTROLLER, Coordinator, listed
 from emulator.fleet.coordinator.fault_reports import fault_reports
 from emulator.fleet.coordinator.host_words import printable
@@ -359,7 +360,7 @@ def _restarts(coordinator: Coordinator, member: Member) -> str:
 
 def _describe(coordinator: Coordinator, member: Member) -> str:
     at = coordinator.trial_time(member.heard_ns)
-    who = f"{member.name} with {member.peers} peers, last heard at {at:.1f} s"
+    who = f"{member.name} with {counted(member.peers, 'peer')}, last heard at {at:.1f} s"
     return f"{who}: {member.lost}{_said(member)}"
 
 

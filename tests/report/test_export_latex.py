@@ -1,0 +1,54 @@
+"""What the export writes for LaTeX compiles and fits a page. The tests need no LaTeX."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from sweep_run import sweep_run
+
+from analysis.charts.bars import Row, bar_chart
+from analysis.charts.chart import Quantity
+from analysis.export.bars import draw_bars
+from analysis.export.latex import booktabs, escaped
+from analysis.export.pgfplots import pgfplots
+from analysis.export.style import style
+from analysis.export.write import export
+
+
+def test_signs_that_latex_reads_at_the_begin_of_a_row_or_does_not_know_are_written_out() -> None:
+    assert escaped("[a] * b >= 1 | c ≤ 5 µs → 2 °") == (
+        r"{[}a] {*} b $\geq$ 1 \textbar{} c $\leq$ 5 $\mu$s $\rightarrow$ 2 $^\circ$"
+    )
+
+
+def test_a_table_for_latex_folds_long_texts_so_that_it_fits_a_line() -> None:
+    words = "no difference shown; about 4 seeds would show one of this size"
+    columns = ("measure", "base", "other", "difference", "relative", "reading")
+    row = ("Hit ratio in the worst interval (%)", "96.6", "74.4", "-22 ± 28", "-22.9 %", words)
+    text = booktabs(columns, [row], "")
+    folded = [float(share) for share in re.findall(r"p\{([\d.]+)\\linewidth\}", text)]
+    assert len(folded) == 2 and sum(folded) < 0.6
+    assert rf"\raggedright {words} \tabularnewline" in text, "the last cell may not take \\\\ for its own"
+
+
+def test_long_names_are_folded_above_the_bars_of_pgfplots() -> None:
+    name = "scribe-pastry, poisson, mean session 60 s, mean gap 20 s, loss 5 %"
+    chart = bar_chart("n", "t", "a", Quantity("hops"), ["hops"], [Row(name, [1.0]), Row("chord", [2.0])])
+    assert chart is not None
+    text = pgfplots(chart, "n.csv", 3.33, "")
+    names = re.findall(r"anchor=west.*\{(.*)\};", text)
+    assert names[0].replace(r"\\", " ") == name.replace("%", r"\%") and r"\\" in names[0]
+    assert names[1] == "chord"
+    with style():
+        lower = draw_bars(chart, 7).get_figheight()
+        assert draw_bars(chart, 3.33).get_figheight() > lower, "names of two lines need higher rows"
+
+
+def test_a_run_of_many_variants_has_a_row_for_each_in_the_table_of_measures(tmp_path: Path) -> None:
+    run = sweep_run(tmp_path / "run", {"system.name": ["vitis", "rvr"], "peers": [1, 2, 3, 4]})
+    export(run, tmp_path / "out", ["table-measures"], 3.33)
+    text = (tmp_path / "out/table-measures.tex").read_text()
+    assert r"{tabular}{lr}" in text or r"{longtable}{lr}" in text
+    assert r"\multicolumn{2}{l}{\emph{Hit ratio (\%)}}" in text
+    assert r"rvr, peers 4 & " in text
