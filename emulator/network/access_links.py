@@ -50,7 +50,7 @@ class LinkRates:
 class _Link:
     """One link, which sends one message after the other. Times are in units of `AccessLinks`."""
 
-    __slots__ = ("behind", "free", "measured", "queue", "since", "takes", "use")
+    __slots__ = ("behind", "free", "last", "measured", "queue", "since", "takes", "use")
 
     def __init__(self, takes: int, queue: int, use: LinkUse) -> None:
         self.takes = takes
@@ -60,8 +60,10 @@ class _Link:
         """When all messages that have entered so far have left."""
         self.use = use
         """The use of the links of its class and direction."""
-        self.since = _NEVER
-        """When the first message of the busy period leaves, if the rate is measured."""
+        self.last = _NEVER
+        """When the last message leaves that was directly behind another one, if the rate is measured."""
+        self.since = 0
+        """When the first message of its busy period leaves."""
         self.measured = 0
         """The time up to which the rate of this period is measured."""
         self.behind = 0
@@ -154,19 +156,17 @@ class AccessLinks:
         link.free = leaves
         if self.counting:
             link.use.add(size + self._overhead, waits // self._units)
-            if self.measuring:
-                self._measure(link, size + self._overhead, leaves, waits > 0)
+            if waits and self.measuring:
+                self._measure(link, size + self._overhead, free, leaves)
         return leaves
 
-    def _measure(self, link: _Link, size: int, leaves: int, follows: bool) -> None:
-        """Measure the rate of a link up to the time at which a message of `size` bytes leaves it.
-
-        `follows` is true if it leaves directly behind another one.
-        """
-        if link.since == _NEVER or not follows:
-            link.since = link.measured = leaves
+    def _measure(self, link: _Link, size: int, follows: int, leaves: int) -> None:
+        """Measure the rate of a link up to the time at which a message of `size` bytes leaves it, directly
+        behind one that leaves at `follows`."""
+        if follows != link.last:
+            link.since = link.measured = follows
             link.behind = 0
-            return
+        link.last = leaves
         link.behind += size
         if leaves - link.since >= _LEAST_NS * self._units:
             link.use.busy_bits += float(8 * link.behind)
