@@ -87,16 +87,34 @@ def test_messages_that_overtake_each_other_change_nothing() -> None:
 
 def test_a_shared_link_is_measured_by_what_is_left_on_it() -> None:
     tested, use = meter()
-    tested.share(UP, 20_000)
+    tested.share(UP, 20_000, left=0)
     tested.work(UP, 10_000, 1.0)
     tested.work(UP, 5_000, 1.5)
-    tested.share(UP, 1_000)
+    tested.share(UP, 1_000, left=500)
     tested.work(UP, 0, 2.1)
     assert (use[UP].busy_bits, use[UP].busy_s) == (11_000, pytest.approx(1.1))
-    tested.share(UP, 5_000)
+    tested.share(UP, 5_000, left=0)
     tested.work(UP, 4_000, 7.0)
     tested.work(UP, 0, 7.4)
     assert (use[UP].busy_bits, use[UP].busy_s) == (15_000, pytest.approx(1.5))
+
+
+def test_a_shared_link_that_was_busy_before_it_is_measured_is_measured_from_its_next_departure() -> None:
+    tested, use = meter()
+    tested.share(UP, 1_000, left=30_000)
+    tested.work(UP, 20_000, 5.0)
+    assert use[UP].busy_s == 0
+    tested.work(UP, 10_000, 6.0)
+    assert (use[UP].busy_bits, use[UP].busy_s) == (10_000, pytest.approx(1.0))
+
+
+def test_a_shared_link_that_was_idle_before_the_host_noticed_begins_a_busy_period() -> None:
+    tested, use = meter()
+    tested.share(UP, 1_000, left=0)
+    tested.work(UP, 500, 1.0)
+    tested.share(UP, 1_000, left=0)
+    tested.work(UP, 900, 2.0)
+    assert use[UP].busy_s == 0
 
 
 @pytest.mark.parametrize("discipline", ["fifo", "fair"])

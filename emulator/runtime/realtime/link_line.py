@@ -103,9 +103,10 @@ class LinkLine:
         self, shared: SharedLinks, link: int, peer: int, at: int, size: int, going: Going | None
     ) -> None:
         """Have a message that fits enter a shared link; `peer` is at the other end of its way."""
-        shared.enter(link, peer, at, size, going)
         if shared.counting:
-            self._meter.share(link, shared.bits(size))
+            # The link has worked up to now. It may be idle although the host has not come to its departures.
+            self._meter.share(link, shared.bits(size), shared.bits_left(link))
+        shared.enter(link, peer, at, size, going)
         self._serve(link, at)
 
     def _serve(self, link: int, until: int) -> None:

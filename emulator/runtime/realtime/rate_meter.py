@@ -35,7 +35,7 @@ class _Link:
     __slots__ = ("at", "bits", "entered", "free", "measured", "period", "since")
 
     def __init__(self) -> None:
-        self.period = 0
+        self.period = 1
         """The number of the last busy period; so are the bits that have entered and the time it is free."""
         self.entered = 0
         self.free = 0.0
@@ -66,9 +66,12 @@ class RateMeter:
         here.free = leaves
         return Departure(link, here.period, here.entered, leaves)
 
-    def share(self, link: int, bits: int) -> None:
-        """Take note of a message that enters a link which messages share."""
-        self._link(link).entered += bits
+    def share(self, link: int, bits: int, left: float) -> None:
+        """Take note of a message that enters a link which messages share, and on which so many bits are left
+        of the messages before it."""
+        here = self._link(link)
+        here.period += not left
+        here.entered += bits
 
     def leave(self, departure: Departure, late: float) -> None:
         """Take note of a message that left a link, late by so many seconds."""
@@ -79,8 +82,7 @@ class RateMeter:
         """Take note that so many bits are left on a link which messages share, when one of them has departed
         at `at` (s)."""
         here = self._link(link)
-        self._measure(link, here, here.period + 1, here.entered - left, at)
-        here.period += not left
+        self._measure(link, here, here.period, here.entered - left, at)
 
     def _link(self, link: int) -> _Link:
         found = self._links.get(link)
