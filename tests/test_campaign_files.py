@@ -125,3 +125,21 @@ def test_a_smaller_file_is_told_with_its_size(tmp_path: Path, capsys: pytest.Cap
     campaign_command._say_smaller("lookup_success >= 90 %", file)
     told = "breaks lookup_success >= 90 % with 30 peers and 0 faults: trellis run"
     assert told in capsys.readouterr().out
+
+
+def test_a_campaign_that_is_interrupted_names_the_command_that_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*given: object) -> list[object]:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("emulator.trials.sweep.run_sweep", interrupted)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "looks.yaml").write_text(FILE.format("network.loss: {from: 0 %, to: 1 %}"))
+    words = ["campaign", "looks.yaml", "--trials", "2", "--jobs", "1", "--shrink", "1", "--budget", "200"]
+    result = CliRunner().invoke(app, words)
+    (run,) = (tmp_path / "runs").iterdir()
+    again = f"trellis campaign runs/{run.name} --jobs 1 --shrink 1"
+    assert (result.exit_code, result.stderr.splitlines()[-1].split("Go on with: ")[1]) == (130, again)
+    refused = CliRunner().invoke(app, ["campaign", str(run), "--trials", "3"])
+    assert refused.exit_code == 2 and "has its trials. Leave it out" in refused.stderr

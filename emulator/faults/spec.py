@@ -202,6 +202,6 @@ class FaultSpec(_Window):
             lasts = "has no end" if self.ends == math.inf else f"lasts to {self.ends:g} s"
             return [("for", f"the pause {lasts}, {end}. Make it end before that")]
         if self.crash is not None and self.ends != math.inf:
-            text = f"its peers would come back at {self.ends:g} s, {end}. Make it shorter, or leave it out"
-            return [("for", text)]
+            advice = "Make it shorter" if self.keeps_state else "Make it shorter, or leave it out"
+            return [("for", f"its peers would come back at {self.ends:g} s, {end}. {advice}")]
         return []

@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     from emulator.experiment.run.directory import RunDirectory
 
 commands = typer.Typer(add_completion=False, rich_markup_mode=None)
+_TRIALS, _SHRINK, _BUDGET = 100, 3, 200
+"""How many trials are drawn, are made smaller, and are tried for each of these, where the command does not
+say."""
 _SMALLER = "smaller"
 """The folder of a campaign's run directory with the experiments that were made smaller."""
 
@@ -42,7 +45,9 @@ def campaign(
     target: Annotated[
         Path, typer.Argument(metavar="FILE", help="An experiment file with draw:, or a campaign to resume.")
     ],
-    trials: Annotated[int, typer.Option("--trials", min=1, max=10_000, help="Trials to draw.")] = 100,
+    trials: Annotated[
+        int | None, typer.Option("--trials", min=1, max=10_000, help="Trials to draw.  [default: 100]")
+    ] = None,
     options: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Override a key. Repeatable.")
     ] = None,
@@ -62,10 +67,10 @@ def campaign(
     ] = None,
     shrink: Annotated[
         int, typer.Option("--shrink", min=0, help="Failing trials to make smaller, one of each kind first.")
-    ] = 3,
+    ] = _SHRINK,
     budget: Annotated[
         int, typer.Option("--budget", min=1, help="Trials to try at most for each that is made smaller.")
-    ] = 200,
+    ] = _BUDGET,
     junit: Annotated[
         Path | None, typer.Option("--junit", metavar="FILE", help="Write the outcome as JUnit XML.")
     ] = None,
@@ -79,7 +84,12 @@ def campaign(
             need_master(master)
         directory, spec = _find_campaign(target, options or [], folder, trials)
         screen = new_screen()
-        with resumable(directory, "campaign"):
+        given = (("--on", master, None), ("--jobs", jobs, None), ("--junit", junit, None))
+        others = (("--shrink", shrink, _SHRINK), ("--budget", budget, _BUDGET))
+        again = [
+            word for name, value, usual in (*given, *others) if value != usual for word in (name, str(value))
+        ]
+        with resumable(directory, "campaign", again):
             count, on = len(next(iter(spec.vary.values()))), f" on {master}" if master else ""
             command = given_command(directory)
             with screen.step(f"running {spec.name} in {directory.path}{on}", count) as step:
@@ -108,7 +118,7 @@ def campaign(
 
 
 def _find_campaign(
-    target: Path, options: list[str], folder: Path, trials: int
+    target: Path, options: list[str], folder: Path, trials: int | None
 ) -> tuple[RunDirectory, ExperimentSpec]:
     from emulator.experiment.file.load import load
     from emulator.experiment.run.runs import create_run, open_run
@@ -117,6 +127,8 @@ def _find_campaign(
     if target.is_dir():
         if options:
             raise UserError(f"--set changes an experiment file, and {target} is a campaign. Start a new one")
+        if trials is not None:
+            raise UserError(f"--trials is for an experiment file, and {target} has its trials. Leave it out")
         directory, spec = open_run(target)
         if not spec.vary:
             path = shlex.quote(str(target))
@@ -124,7 +136,7 @@ def _find_campaign(
         need_writable(directory)
         return directory, spec
     spec = load(target, options)
-    drawn = campaign_of(spec, target, trials)
+    drawn = campaign_of(spec, target, trials or _TRIALS)
     check_expectations(drawn, target, options)
     return create_run(drawn, folder), drawn
 

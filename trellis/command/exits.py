@@ -7,7 +7,7 @@ import shlex
 import sys
 import tempfile
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -41,12 +41,12 @@ class UserError(Exception):
 
 
 @contextmanager
-def resumable(directory: RunDirectory, command: str = "run") -> Iterator[None]:
-    """Print by which command of Trellis the run is resumed if it is interrupted."""
+def resumable(directory: RunDirectory, command: str = "run", options: Sequence[str] = ()) -> Iterator[None]:
+    """Print by which command of Trellis, with which options, the run is resumed if it is interrupted."""
     try:
         yield
     except KeyboardInterrupt:
-        again = f"trellis {command} {shlex.quote(str(directory.path))}"
+        again = shlex.join(["trellis", command, str(directory.path), *options])
         err.print(f"interrupted; finished trials are kept. Go on with: {again}", markup=False, soft_wrap=True)
         raise typer.Exit(INTERRUPTED) from None
 

@@ -123,6 +123,9 @@ def _text(error: ErrorDetails, model: type[BaseModel], values: Any, suggest: boo
     if what == "too_short":
         least = context["min_length"]
         return f"is {given}, but has to have at least {least} {'entry' if least == 1 else 'entries'}"
+    if what == "too_long" and isinstance(error["input"], list):
+        most = context["max_length"]
+        return f"is {given}, but may have at most {most} {'entry' if most == 1 else 'entries'}"
     if what == "value_error":
         return f"is {given}, but {error['msg'].removeprefix('Value error, ')}"
     number = error["input"]
