@@ -1,4 +1,5 @@
-"""Two releases in one namespace of a real cluster: everything happens to one, nothing to the other.
+"""Two releases in one namespace of a real cluster: everything happens to one, and to the other only the
+faults of its experiment.
 
 Needs KUBECONFIG, helm, and in TRELLIS_IMAGES the prefix of the images that the cluster has.
 """
@@ -9,6 +10,7 @@ import json
 import os
 import signal
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -39,11 +41,22 @@ SPEC: dict[str, Any] = {
         "loop_stall": "20 s",
     },
 }
+FAULTS = [
+    {"name": "split", "at": "22 s", "for": "5 s", "partition": {"peers": [0, 1, 2]}},
+    {"name": "kept", "at": "38 s", "for": "4 s", "crash": {"peers": [5, 11], "state": "kept"}},
+    {
+        "name": "route",
+        "at": "40 s",
+        "for": "8 s",
+        "links": {"between": [{"peers": [0, 1, 2]}, {"peers": [6, 7, 8]}], "delay": "50 ms"},
+    },
+]
 
 
 class Release:
-    def __init__(self, namespace: str, name: str, folder: Path) -> None:
+    def __init__(self, namespace: str, name: str, folder: Path, faults: list[dict[str, Any]]) -> None:
         self.namespace, self.name, self.folder = namespace, name, folder
+        self.spec = SPEC | ({"faults": faults} if faults else {})
 
     def install(self, scratch: Path) -> None:
         images = {
@@ -53,7 +66,8 @@ class Release:
         }
         values = {"images": images, "storage": {"existingClaim": f"{self.name}-results"}}
         helm(
-            "--namespace", self.namespace, "install", self.name, str(CHART), *arguments(scratch, values, SPEC)
+            "--namespace", self.namespace, "install", self.name, str(CHART),
+            *arguments(scratch, values, self.spec),
         )  # fmt: skip
 
     def trial(self, file: str) -> dict[str, Any]:
@@ -107,10 +121,10 @@ def releases(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Rel
     scratch = tmp_path_factory.mktemp("releases")
     with namespace_of("faults") as namespace:
         made = {}
-        for name in ("hurt", "well"):
+        for name, faults in (("hurt", []), ("well", FAULTS)):
             folder = scratch / name
             folder.mkdir()
-            made[name] = Release(namespace, name, folder)
+            made[name] = Release(namespace, name, folder, faults)
         hurt, well = made.values()
         with volume(namespace, "hurt-results", hurt.folder), volume(namespace, "well-results", well.folder):
             for release in made.values():
@@ -165,7 +179,26 @@ def test_the_release_beside_it_is_whole(releases: dict[str, Release]) -> None:
     assert well.trial("status.json")["reasons"] == []
     (trial,) = well.summary()["trials"]
     assert trial["valid"]
-    assert trial["measures"]["hit_ratio"] == 1.0
+    assert trial["measures"]["lost_telemetry"] == 0
+
+
+def test_faults_of_the_experiment_are_told_by_each_pod_and_nothing_crosses(
+    releases: dict[str, Release],
+) -> None:
+    fidelity = releases["well"].trial("fidelity.json")
+    checks = {check["name"]: check["measured"] for check in fidelity["checks"]}
+    assert checks["messages that crossed a partition"] == 0
+    told = fidelity["faults"]
+    assert sorted((each["name"], each["host"]) for each in told) == [
+        (name, f"host-{n}") for name in ("kept", "route", "split") for n in range(6)
+    ]
+    assert all(each["begun_s"] is not None and each["ended_s"] is not None for each in told)
+    hit = {name: sum(e["peers"] for e in told if e["name"] == name) for name in ("kept", "route", "split")}
+    assert hit == {"kept": 2, "route": 6, "split": 3}
+    did = Counter[str]()
+    for each in told:
+        did.update({f"{each['name']} {what}": number for what, number in each.get("messages", {}).items()})
+    assert did["split stopped"] > 0 and did["route delayed"] > 0 and not did["route stopped"]
 
 
 def test_the_status_tells_the_image_that_ran(releases: dict[str, Release]) -> None:
