@@ -13,9 +13,9 @@ _WITHIN = 0.01
 """The share by which a value may differ from that before the first fault to be as it was."""
 _HOW = (
     "From the end of a fault until an interval of the time series begins from which on {what} is within 1 % "
-    "of that before the first fault: in that interval, and in all until the next fault taken together. 0 is "
-    "in the first interval. The longest of all faults. Not measured if it is never so after one of them, or "
-    "if nothing was measured before."
+    "of that before the first fault: in that interval, and in all until the next fault taken together. At "
+    "least the time until the next interval begins. The longest of all faults. Not measured if it is never "
+    "so after one of them, or if nothing was measured before."
 )
 _MEASURES = {
     "recovery_s": lower("Time until the hit ratio is back", "s", _HOW.format(what="the hit ratio")),

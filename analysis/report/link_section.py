@@ -10,7 +10,7 @@ from analysis.contract.figures import Block, Rows, Section, Text
 from analysis.report.over_seeds import mean_text, seeds, told
 
 _ABOUT = (
-    "The load of links is what they carried in the measure phase over what they can carry; that of the "
+    "The load of links is what they took in during the measure phase over what they can carry; that of the "
     "busiest peer counts what it sent, dropped messages included. The rate achieved is the one at which "
     "messages left links that were busy for at least 250 ms. A message waits as long as it is later at "
     "the end of a link than it would have been alone there. Drops are messages that did not fit into a link "

@@ -3,11 +3,11 @@
 
 The table `link_load` has two rows for each class of links of a trial with bandwidth: class ("" where all
 peers have the same links), way ("up" or "down"), peers bigint, bit_s bigint? (the rate; null: unlimited),
-load? (what the links of the class carried in the measure phase over what they can carry while their peers are
-up), load_max? (of the busiest peer's up link, dropped messages included; null for down links), achieved? (the
-rate in bit/s at which messages left busy links in the measure phase), wait_ms?, wait_p99_ms?, wait_max_ms?
-(by how much messages of the measure phase were later at the link's end than alone on the link; mean, 99th
-percentile, longest), drops bigint (messages, in the whole trial).
+load? (what the links of the class took in during the measure phase over what they can carry while their peers
+are up), load_max? (of the busiest peer's up link, dropped messages included; null for down links), achieved?
+(the rate in bit/s at which messages left busy links in the measure phase), wait_ms?, wait_p99_ms?,
+wait_max_ms? (by how much messages of the measure phase were later at the link's end than alone on the link;
+mean, 99th percentile, longest), drops bigint (messages, in the whole trial).
 """
 
 from __future__ import annotations

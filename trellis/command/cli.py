@@ -52,7 +52,7 @@ from trellis.command.on_spark import (
     refuse_all_but_virtual,
     run_on_master,
 )
-from trellis.command.outcome import need_summary, out, say_summary, say_verdict
+from trellis.command.outcome import need_summary, out, say_summary, say_verdict, was_ended
 from trellis.command.package_commands import commands as package_commands
 from trellis.command.package_commands import say_displaced
 from trellis.command.prospect import prospect, say_prospect
@@ -203,7 +203,8 @@ def run(
                     outcomes = run_on_master(master, directory, spec, jobs, watch, command)
                 else:
                     outcomes = run_sweep(directory, spec, at_once, watch, command)
-            status = VALID if all(outcome.state == "valid" for outcome in outcomes) else INVALID
+            sound = all(outcome.state == "valid" or was_ended(outcome.reasons or ()) for outcome in outcomes)
+            status = VALID if sound else INVALID
             say_refused(outcomes, directory, spec, *_written(target, directory, options))
             reasons = [f"{o.trial}: {why}" for o in outcomes for why in o.reasons or ()]
             if all(outcome.state == "failed" for outcome in outcomes):

@@ -12,6 +12,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Final
 
 from emulator.experiment.file.tolerance import Amount
 from emulator.experiment.run.telemetry_totals import Written
@@ -20,6 +21,8 @@ from emulator.faults.spec import FaultSpec
 from emulator.network.bandwidth_spec import Bandwidth
 from emulator.network.link_use import LinkUse
 
+INVARIANTS_BROKEN: Final = "invariants broken"
+"""The name of the check that fails where a broken invariant has ended the trial."""
 _NAMED = 10
 """The most hosts that a reason names."""
 _JUDGED_S = 10.0

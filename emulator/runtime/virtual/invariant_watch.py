@@ -17,7 +17,7 @@ from emulator.experiment.file.invariants_spec import Held
 from emulator.experiment.file.spec import TrialSpec
 from emulator.experiment.plan.tables import KEPT, Plan
 from emulator.experiment.run.directory import TrialDirectory, write_whole
-from emulator.experiment.run.fidelity import Check
+from emulator.experiment.run.fidelity import INVARIANTS_BROKEN, Check
 from emulator.runtime.virtual.event_loop import VirtualWorld
 
 _BEFORE_S = 10.0
@@ -96,7 +96,7 @@ class InvariantWatch:
             return []
         first = self.found[0]
         detail = f"{first.invariant} at {first.at_s:g} s, when the trial was ended: {first.text}"
-        return [Check("invariants broken", len(self.found), 0, "invariants", detail)]
+        return [Check(INVARIANTS_BROKEN, len(self.found), 0, "invariants", detail)]
 
     def write(self, directory: TrialDirectory) -> None:
         """Write what was found to the trial's `invariants.json`. Raises OSError."""
