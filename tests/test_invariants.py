@@ -226,6 +226,12 @@ def test_a_partition_breaks_the_ring_and_the_times_before_it_do_not(tmp_path: Pa
     assert "60 s: fault split begins" in during.broken[0].told
 
 
+def test_what_broke_long_after_a_fault_names_that_fault(tmp_path: Path) -> None:
+    _, outcome = trial(tmp_path, {"every": "6 s", "hold": ["ring_is_one_cycle from 12 s after split"]})
+    first = read(outcome)["broken"][0]
+    assert first["at_s"] > 90 and first["before"] == ["until 80 s: fault split"]
+
+
 def test_looking_for_parts_of_another_class_leaves_classes_as_they_are(tmp_path: Path) -> None:
     """Compiled abstract classes share one cache of isinstance, which once made lookups no lookups."""
     trial(tmp_path, {"every": "10 s"})

@@ -36,7 +36,8 @@ class BrokenAt:
     peers: Sequence[int]
     text: str
     before: Sequence[str]
-    """The faults that had begun earlier and held, and what happened in the last seconds before."""
+    """The last fault that had ended earlier, those that had begun earlier and held, and what happened in the
+    last seconds before."""
 
 
 class _Lives(PeersUp):
@@ -128,7 +129,12 @@ class InvariantWatch:
         since = now - _BEFORE_S
         recent = [f"{at:g} s: {text}" for at, text in self._events[:last] if at >= since]
         holding = [fault for fault in self._spec.faults if fault.begins < since and now < fault.ends]
-        return [f"since {fault.begins:g} s: fault {fault.name}" for fault in holding] + recent[-_TOLD:]
+        told = [f"since {fault.begins:g} s: fault {fault.name}" for fault in holding] + recent[-_TOLD:]
+        ended = [fault for fault in self._spec.faults if fault.ends < since]
+        if ended:
+            last_one = max(ended, key=lambda fault: fault.ends)
+            told.insert(0, f"until {last_one.ends:g} s: fault {last_one.name}")
+        return told
 
 
 def _sessions(plan: Plan) -> dict[int, list[tuple[float, float]]]:
