@@ -9,7 +9,6 @@ from typing import Any
 from rich.console import Console
 
 from emulator.experiment.run.directory import RunDirectory
-from emulator.experiment.run.fidelity import INVARIANTS_BROKEN
 from emulator.experiment.run.summary_file import read_summary
 from emulator.files.damage import DamagedFile
 from emulator.files.input_facts import counted
@@ -51,13 +50,17 @@ def say_summary(directory: RunDirectory) -> int:
     broken = [each for each in summary.get("expectations") or () if not each["holds"]]
     for each in broken:
         out.print(_told(each), style="red", markup=False, soft_wrap=True)
-    if not valid and not all(each["valid"] or was_ended(each["reasons"]) for each in summary["trials"]):
-        return INVALID
-    return BROKEN if broken else VALID if valid else INVALID
+    trials = summary.get("trials") or ()
+    whole = valid or all(each["valid"] or was_ended(each["reasons"]) for each in trials)
+    if broken and whole:
+        return BROKEN
+    return VALID if valid else INVALID
 
 
 def was_ended(reasons: Collection[str]) -> bool:
     """Return whether a trial is invalid for no other reason than that a broken invariant has ended it."""
+    from emulator.experiment.run.fidelity import INVARIANTS_BROKEN
+
     return bool(reasons) and all(reason.startswith(f"{INVARIANTS_BROKEN}: ") for reason in reasons)
 
 
