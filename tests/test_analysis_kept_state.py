@@ -52,7 +52,7 @@ def test_the_session_after_such_a_crash_begins_without_a_join_when_the_peer_is_b
 
 
 def test_events_count_at_such_a_peer_as_at_one_that_has_joined(vitis: FinishedRun) -> None:
-    """It is expected to get what is published 10 s after its return, or 5 s before its crash and earlier."""
+    """The peer is to get events published from 10 s after its return on, or until 5 s before its crash."""
     rows = [row for row in vitis.rows("deliveries") if row["peer"] in (3, 4) and row["expected"]]
     at = sorted(row["published_s"] for row in rows)
     assert at and not [each for each in at if 15 < each < 34] and at[-1] > 40

@@ -185,13 +185,12 @@ def diary(monkeypatch: pytest.MonkeyPatch) -> type[Diary]:
     return diary_system(monkeypatch)
 
 
-@pytest.mark.parametrize(("messages", "achieved"), [(70, 1_000_000.0), (3, None)])
-def test_the_virtual_clock_tells_the_rates_of_links(
-    diary: type[Diary], tmp_path: Path, messages: int, achieved: float | None
+def test_the_virtual_clock_measures_no_rates_because_its_links_keep_them(
+    diary: type[Diary], tmp_path: Path
 ) -> None:
     def start(peer: Diary) -> None:
         def publish() -> None:
-            for _ in range(messages):
+            for _ in range(70):
                 peer.environment.send(1, EventData(event=1, payload=bytes(10_000)))
 
         if peer.peer == 0:
@@ -203,12 +202,11 @@ def test_the_virtual_clock_tells_the_rates_of_links(
     made = make_plan(2, [(0, 0.0, 20.0), (1, 0.0, 20.0)])
     outcome = run(diary_spec(2, end=20.0, network=network), made, tmp_path)
     up, down = outcome.fidelity.links
-    assert (up.asked_bit_s, up.achieved_bit_s) == (1_000_000, achieved)
-    assert (down.asked_bit_s, down.achieved_bit_s, down.busy_s) == (10_000_000, None, 0)
-    assert up.busy_s == pytest.approx(2 * (messages - 1) * 0.08, rel=0.01) if achieved else up.busy_s == 0
-    assert [check[:2] for check in checks(outcome.fidelity)] == ([(0, 3)] if achieved else [])
+    assert (up.asked_bit_s, up.achieved_bit_s) == (1_000_000, None)
+    assert (down.asked_bit_s, down.achieved_bit_s) == (10_000_000, None)
+    assert checks(outcome.fidelity) == []
     told = json.loads(outcome.directory.fidelity.read_text())["links"][0]
-    assert told["achieved_bit_s"] == achieved
+    assert told["achieved_bit_s"] is None
 
 
 def judged(busy_s: float, bits: float, **fidelity: Any) -> Fidelity:

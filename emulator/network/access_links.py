@@ -29,9 +29,6 @@ DOWN_LINK_DROP: Final = "down link drop"
 
 _WORD: Final = 2**61
 """The instants that are kept in words are smaller, and so is the sum of two."""
-_NEVER: Final = -1
-_LEAST_NS: Final = 250_000_000
-"""The least time between two messages of a busy period whose rate is measured."""
 _LARGEST_ROW: Final = 2**20
 """No message that is a row of a pool is larger, in bytes."""
 
@@ -50,7 +47,7 @@ class LinkRates:
 class _Link:
     """One link, which sends one message after the other. Times are in units of `AccessLinks`."""
 
-    __slots__ = ("behind", "free", "last", "measured", "queue", "since", "takes", "use")
+    __slots__ = ("free", "queue", "takes", "use")
 
     def __init__(self, takes: int, queue: int, use: LinkUse) -> None:
         self.takes = takes
@@ -60,20 +57,12 @@ class _Link:
         """When all messages that have entered so far have left."""
         self.use = use
         """The use of the links of its class and direction."""
-        self.last = _NEVER
-        """When the last message leaves that was directly behind another one, if the rate is measured."""
-        self.since = 0
-        """When the first message of its busy period leaves."""
-        self.measured = 0
-        """The time up to which the rate of this period is measured."""
-        self.behind = 0
-        """The bytes that leave after that, each message directly behind the one before."""
 
 
 class AccessLinks:
     """The up and down links of the peers of a trial, or of those of a host."""
 
-    __slots__ = ("_down", "_last", "_overhead", "_second", "_units", "_up", "counting", "measuring", "use")
+    __slots__ = ("_down", "_last", "_overhead", "_second", "_units", "_up", "counting", "use")
 
     def __init__(self, classes: Sequence[LinkRates], links: Sequence[int], overhead: int) -> None:
         """`links[peer]` is the index of the peer's class; `overhead` (bytes) is added to each message."""
@@ -85,8 +74,6 @@ class AccessLinks:
         self._overhead = overhead
         self.counting = False
         """This is true while the use of links is counted."""
-        self.measuring = False
-        """This is true if the rates of links are measured meanwhile, by their own times."""
         self.use = [LinkUse() for _ in range(2 * len(classes))]
         """The use of the up links of each class, followed by that of its down links."""
         up = [8 * second // each.up if each.up else 0 for each in classes]
@@ -156,23 +143,7 @@ class AccessLinks:
         link.free = leaves
         if self.counting:
             link.use.add(size + self._overhead, waits // self._units)
-            if waits and self.measuring:
-                self._measure(link, size + self._overhead, free, leaves)
         return leaves
-
-    def _measure(self, link: _Link, size: int, follows: int, leaves: int) -> None:
-        """Measure the rate of a link up to the time at which a message of `size` bytes leaves it, directly
-        behind one that leaves at `follows`."""
-        if follows != link.last:
-            link.since = link.measured = follows
-            link.behind = 0
-        link.last = leaves
-        link.behind += size
-        if leaves - link.since >= _LEAST_NS * self._units:
-            link.use.busy_bits += float(8 * link.behind)
-            link.use.busy_s += (leaves - link.measured) / self._second
-            link.measured = leaves
-            link.behind = 0
 
 
 def nearest_ns(seconds: float) -> int:

@@ -132,12 +132,10 @@ class Network:
         if self.fair is not None:
             self.shared = None
 
-    def count_links(self, counting: bool, rates: bool = False) -> None:
-        """Begin or end to count the use of links, if they have a bandwidth. With `rates`, links that send one
-        message after the other measure theirs, by their own times."""
+    def count_links(self, counting: bool) -> None:
+        """Begin or end to count the use of links, if they have a bandwidth."""
         if self.access is not None:
             self.access.counting = counting
-            self.access.measuring = rates
         elif self.shared is not None:
             self.shared.counting = counting
         elif self.fair is not None:

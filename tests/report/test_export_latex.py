@@ -1,4 +1,4 @@
-"""What the export writes for LaTeX compiles and fits a page. The tests need no LaTeX."""
+"""The export writes files that LaTeX compiles and that fit a page. The tests need no LaTeX."""
 
 from __future__ import annotations
 

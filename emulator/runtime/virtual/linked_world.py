@@ -73,7 +73,7 @@ class LinkedWorld(LifeHost):
         for at, _ in network.later:
             self.call_at(at, partial(network.turn, at))
         if network.link_use():
-            self.call_at(spec.phases.measure_start, partial(network.count_links, True, True))
+            self.call_at(spec.phases.measure_start, partial(network.count_links, True))
             self.call_at(spec.phases.measure_end, partial(network.count_links, False))
 
     def call_at(self, at: float, call: Callable[[], None]) -> None:

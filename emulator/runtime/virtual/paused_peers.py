@@ -40,7 +40,7 @@ class PausingQueue(EventQueue):
         self._kept: dict[int, list[Entry]] = {}
         """The events of each paused peer that were due, in the order in which they were."""
         self._down: set[int] = set()
-        """Those of these peers that are down."""
+        """The paused peers that are down."""
         self._freed: list[Entry] = []
         """The events of peers that go on now, the first of them last."""
 

@@ -14,7 +14,6 @@ from emulator.experiment.run.fidelity import (
     allowed,
     crossings_check,
     link_reports,
-    rate_checks,
 )
 from emulator.runtime.breaches import checks_asked_for, contract_check, is_checked
 from emulator.runtime.plan_script import network_of
@@ -77,7 +76,6 @@ def run_virtual(spec: TrialSpec, plan: Plan, directory: TrialDirectory, report: 
         watch.write(directory)
     broken = world.breaches.told()
     faults = [acted.report(HOST) for acted in world.faults.acted] if world.faults else []
-    links = link_reports(network.link_use(), spec.network.bandwidth)
     partitions = any(fault.partition for fault in spec.faults)
     operations = operations_of(plan, spec.workload.kind)
     missed = allowed(
@@ -99,13 +97,12 @@ def run_virtual(spec: TrialSpec, plan: Plan, directory: TrialDirectory, report: 
             *world.deliveries.checks(spec.fidelity),
             *([contract_check(broken)] if is_checked(spec) or broken else []),
             *([crossings_check(faults)] if partitions else []),
-            *rate_checks(links, spec.fidelity.rate_error),
         ],
         hosts=[HostReport(HOST, spec.peers)],
         measured={"messages": world.messages, "loop_events": world.handled},
         written=[recorder.written()],
         dropped=world.drops.told(),
-        links=links,
+        links=link_reports(network.link_use(), spec.network.bandwidth),
         faults=faults,
     )
     fidelity.write(directory.fidelity)
