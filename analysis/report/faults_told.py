@@ -15,9 +15,9 @@ class FaultRow:
     name: str
     kind: str
     begin_s: float
-    """When it was to begin."""
+    """The time at which it was to begin."""
     end_s: float | None
-    """When it was to end, None if never."""
+    """The time at which it was to end, None if it has no end."""
     hosts: int
     """The number of hosts that told of it."""
     begun: int

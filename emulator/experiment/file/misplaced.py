@@ -1,4 +1,4 @@
-"""Where a key belongs that was written too high, too low, or beside its place."""
+"""The search for the place of a key that was written too high, too low, or beside it."""
 
 from __future__ import annotations
 
