@@ -45,6 +45,9 @@ def run_virtual(spec: TrialSpec, plan: Plan, directory: TrialDirectory, report: 
     )
     gc_was_enabled = gc.isenabled()
     try:
+        # What a trial allocates lives as long as its peers, and reference counts free most of it. Cycles that
+        # peers leave behind are collected when as many sessions have ended as there are peers.
+        gc.disable()
         checked = is_checked(spec) or checks_asked_for()
         kind = CheckedWorld if checked else VirtualWorld
         world = kind(spec, plan, network, recorder)
@@ -55,9 +58,6 @@ def run_virtual(spec: TrialSpec, plan: Plan, directory: TrialDirectory, report: 
         interval = spec.telemetry.metrics_interval
         for index in range(1, int(phases.end / interval) + 1):
             world.call_at(index * interval, world.interval)
-        # What a trial allocates lives as long as its peers, and reference counts free most of it. Cycles that
-        # peers leave behind are collected when as many sessions have ended as there are peers.
-        gc.disable()
         time, collected = 0.0, 0
         while time < phases.end:
             time = min(time + _REPORT_EVERY, phases.end)

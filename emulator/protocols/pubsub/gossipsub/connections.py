@@ -73,6 +73,8 @@ class Connections:
         self._own: dict[int, None] = {}
         """The topics that this peer subscribes to."""
         self.peers: dict[int, Connection] = {}
+        self._by_topic: dict[int, list[int]] = {}
+        """The lists that `in_topic` has made since a connection or its topics changed."""
         self._asked: dict[int, float] = {}
         """The peers that were asked for a connection, with the time (s) until which they may answer."""
         self._tells_topics = bool(parameters.topic_discovery)
@@ -105,6 +107,7 @@ class Connections:
                 self._environment.send(peer, end)
         self._newscast.stop(graceful)
         self.peers.clear()
+        self._by_topic.clear()
         self._asked.clear()
 
     def announce(self, topic: int, subscribes: bool) -> None:
@@ -120,8 +123,12 @@ class Connections:
             self._environment.send(peer, told)
 
     def in_topic(self, topic: int) -> list[int]:
-        """Return the connected peers that subscribe to a topic."""
-        return [peer for peer, connection in self.peers.items() if topic in connection.topics]
+        """Return the connected peers that subscribe to a topic. The caller leaves the list as it is."""
+        found = self._by_topic.get(topic)
+        if found is None:
+            found = [peer for peer, connection in self.peers.items() if topic in connection.topics]
+            self._by_topic[topic] = found
+        return found
 
     def strangers_of(self, topic: int) -> list[int]:
         """Return the peers of the view that are not connected and whose profiles name a topic."""
@@ -163,6 +170,7 @@ class Connections:
         """Forget a connection, or that the peer was asked for one."""
         self._asked.pop(peer, None)
         if self.peers.pop(peer, None) is not None:
+            self._by_topic.clear()
             self._listener.disconnected(peer)
 
     def _own_profile(self) -> Profile:
@@ -216,10 +224,11 @@ class Connections:
         now = self._environment.now
         if known is None:
             self.peers[peer] = Connection(outbound, topics, now)
+            self._by_topic.clear()
             self._listener.connected(peer)
         else:
             known.outbound = known.outbound or outbound
-            known.topics = frozenset(topics)
+            self._take_topics(known, frozenset(topics))
             known.heard = now
 
     def _beat(self) -> None:
@@ -235,7 +244,7 @@ class Connections:
         if self.confirm(sender):
             connection = self.peers[sender]
             connection.heard = self._environment.now
-            connection.topics = frozenset(message.topics)
+            self._take_topics(connection, frozenset(message.topics))
 
     def _on_end(self, sender: int, message: ConnectionEnd) -> None:
         self.drop(sender)
@@ -244,6 +253,10 @@ class Connections:
         connection = self.peers.get(sender)
         if connection is not None:
             change = frozenset((message.topic,))
-            connection.topics = (
-                connection.topics | change if message.subscribes else connection.topics - change
-            )
+            known = connection.topics
+            self._take_topics(connection, known | change if message.subscribes else known - change)
+
+    def _take_topics(self, connection: Connection, topics: frozenset[int]) -> None:
+        if topics != connection.topics:
+            connection.topics = topics
+            self._by_topic.clear()

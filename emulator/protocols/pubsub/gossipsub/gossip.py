@@ -88,7 +88,10 @@ class Gossip:
     def _on_ihave(self, sender: int, message: GossipIHave) -> None:
         if message.topic not in self._topics:
             return
-        wanted = [event for event in dict.fromkeys(message.events) if event not in self._seen]
+        wanted: list[int] = []
+        for event in message.events:
+            if event not in self._seen and event not in wanted:
+                wanted.append(event)
         if self._extended:
             if self._scores.score(sender) < self._threshold:
                 self._environment.drop(GossipIHave, IGNORED)

@@ -132,6 +132,8 @@ class Meshes:
         """Graft as many peers as the quota of outbound connections lacks (v1.1)."""
         missing = self._out
         for peer in self.members[topic]:
+            if missing <= 0:
+                break
             missing -= self._connections.is_outbound(peer)
         if missing > 0:
             outbound = [peer for peer in self._candidates(topic) if self._connections.is_outbound(peer)]

@@ -163,6 +163,7 @@ class _Scored:
         "address",
         "application",
         "behaviour",
+        "counted",
         "forget_at",
         "is_known",
         "score",
@@ -174,6 +175,8 @@ class _Scored:
         self.application = 0.0
         self.behaviour = 0.0
         self.topics: dict[int, _InTopic] = {}
+        self.counted: list[_InTopic] = []
+        """The counters of all topics, in the order in which they came."""
         self.score = 0.0
         self.is_known = False
         """This is true if `score` is the score; what counts for the score makes it false."""
@@ -213,7 +216,7 @@ class PeerScores:
             self._forget(peer)
             return
         scored.is_known = False
-        for topic in scored.topics.values():
+        for topic in scored.counted:
             topic.first = 0.0
             if topic.in_mesh:
                 topic.failures += topic.deficit(self._rules.topic)
@@ -270,21 +273,21 @@ class PeerScores:
     def decay(self, now: float) -> None:
         """Let all counters decay, and forget peers that have been gone for long; once each decay interval."""
         rules = self._rules
-        gone: list[int] = []
-        for peer, scored in self._peers.items():
+        gone = False
+        for scored in self._peers.values():
             if scored.forget_at >= 0.0:
-                if now > scored.forget_at:
-                    gone.append(peer)
+                gone = gone or now > scored.forget_at
                 continue
-            for topic in scored.topics.values():
+            for topic in scored.counted:
                 if not topic.is_idle():
                     self._decay_topic(topic, now)
                     scored.is_known = False
             if scored.behaviour != 0.0:
                 scored.behaviour = self._decayed(scored.behaviour, rules.behaviour_penalty_decay)
                 scored.is_known = False
-        for peer in gone:
-            self._forget(peer)
+        if gone:
+            for peer in [peer for peer, scored in self._peers.items() if 0.0 <= scored.forget_at < now]:
+                self._forget(peer)
 
     def score(self, peer: int) -> float:
         """Return the score of a peer; 0 for one that is not known."""
@@ -299,7 +302,7 @@ class PeerScores:
     def _sum(self, scored: _Scored) -> float:
         rules = self._rules
         total = 0.0
-        for topic in scored.topics.values():
+        for topic in scored.counted:
             total += topic.score(rules.topic)
         if rules.topic_score_cap > 0.0 and total > rules.topic_score_cap:
             total = rules.topic_score_cap
@@ -321,6 +324,7 @@ class PeerScores:
         counters = scored.topics.get(topic)
         if counters is None:
             counters = scored.topics[topic] = _InTopic()
+            scored.counted.append(counters)
         return counters
 
     def _decay_topic(self, topic: _InTopic, now: float) -> None:

@@ -14,7 +14,7 @@ class Arrival:
         """The time at which it came first (s of trial time)."""
         self.valid_at = -1.0
         """The time at which it was found to be valid (s of trial time); negative while it is validated."""
-        self.others: dict[int, None] = {}
+        self.others: list[int] = []
         """The other peers that sent it; each of them counts once."""
 
 

@@ -225,7 +225,7 @@ class GossipSub(PubSub, ConnectionListener):
         """Count a further copy of a message for its sender's score; each sender counts once."""
         if sender == arrival.first or sender in arrival.others:
             return
-        arrival.others[sender] = None
+        arrival.others.append(sender)
         if arrival.valid_at >= 0.0:
             self._scores.delivered_again(sender, message.topic, now - arrival.valid_at)
 
