@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from emulator.compiler.finder import WHY_INTERPRETED
-from emulator.files.input_facts import counted
 from trellis.command import pod_options as pods
-from trellis.command.as_json import Json, say_json
+from trellis.command.arguments import TARGET, Options, Target
 from trellis.command.campaign_command import commands as campaign_commands
 from trellis.command.compare_command import commands as compare_commands
 from trellis.command.exits import (
@@ -35,12 +34,9 @@ from trellis.command.history_command import commands as history_commands
 from trellis.command.init_command import commands as init_commands
 from trellis.command.inputs import (
     InputWarnings,
-    check_drawing,
     check_expectations,
-    checked_fields,
     draw_or_refuse,
     refuse_draws,
-    say_checked,
     say_inputs,
     say_refused,
 )
@@ -55,7 +51,6 @@ from trellis.command.on_spark import (
 from trellis.command.outcome import need_summary, out, say_summary, say_verdict, was_ended
 from trellis.command.package_commands import commands as package_commands
 from trellis.command.package_commands import say_displaced
-from trellis.command.prospect import prospect, say_prospect
 from trellis.command.releases import commands as release_commands
 from trellis.command.run_commands import commands as run_commands
 from trellis.command.schema_command import commands as schema_commands
@@ -70,6 +65,7 @@ from trellis.command.steps import (
 )
 from trellis.command.trace_commands import check_trace_page
 from trellis.command.trace_commands import commands as trace_commands
+from trellis.command.validate_command import commands as validate_commands
 
 if TYPE_CHECKING:
     from emulator.experiment.file.spec import ExperimentSpec
@@ -89,6 +85,7 @@ app.add_typer(campaign_commands)
 app.add_typer(compare_commands)
 app.add_typer(export_commands)
 app.add_typer(run_commands)
+app.add_typer(validate_commands)
 app.add_typer(schema_commands)
 app.add_typer(init_commands)
 app.add_typer(history_commands)
@@ -111,13 +108,7 @@ def _options(
     """Run peer-to-peer overlays and publish/subscribe systems as real programs."""
 
 
-_TARGET = "An experiment file (of a package: package:name.yaml), or a run directory."
-Target = Annotated[Path, typer.Argument(metavar="FILE", help=_TARGET)]
 Run = Annotated[Path, typer.Argument(metavar="RUNDIR", help="A run directory.")]
-Options = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="Override a key, such as peers=2000. Repeatable."),
-]
 Check = Annotated[
     bool, typer.Option("--check", help="Check that protocols keep their contract; the same as runtime.check.")
 ]
@@ -132,7 +123,7 @@ Out = Annotated[Path, typer.Option("--out", metavar="FOLDER", help="Where run di
 def run(
     target: Annotated[
         Path | None,
-        typer.Argument(metavar="[FILE]", help=f"{_TARGET.rstrip('.')} to resume."),
+        typer.Argument(metavar="[FILE]", help=f"{TARGET.rstrip('.')} to resume."),
     ] = None,
     options: Options = None,
     folder: Out = Path("runs"),
@@ -284,38 +275,6 @@ def report(
             report_run(directory, new_screen(), junit, events or (), traces_at)
             status = say_summary(directory)
         raise typer.Exit(status)
-
-
-_LOOKED_AT = 20
-"""The draws of a campaign that are checked when its file is."""
-
-
-@app.command()
-def validate(target: Target, options: Options = None, as_json: Json = False) -> None:
-    """Check an experiment file whole, draw its plans, and say what it would run."""
-    with endings():
-        from emulator.experiment.file.load import load
-        from emulator.experiment.file.package_experiments import locate
-        from emulator.experiment.file.variants import count_variants, trials
-
-        say_displaced()
-        file = target / "experiment.yaml" if target.is_dir() else locate(target)
-        spec = load(file, options or [], is_written=target.is_dir())
-        if spec.draw:
-            from trellis.campaign.drawing import campaign_of
-
-            spec = campaign_of(spec, file, _LOOKED_AT)
-        every, made = trials(spec), count_variants(spec.vary)
-        check_expectations(spec, file, options or [])
-        checked = check_drawing(spec, file, options or [])
-        if as_json:
-            runs = {"trials": len(every), "variants": made, "seeds": spec.repeat}
-            say_json({"valid": True, **runs, **checked_fields(checked), **prospect(every, checked)})
-            return
-        say_checked(checked)
-        each = f"{counted(made, 'variant')}, {counted(spec.repeat, 'seed')}"
-        out.print(f"valid: {counted(len(every), 'trial')} ({each})", markup=False)
-        say_prospect(every, checked)
 
 
 def _find_run(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -10,22 +11,27 @@ from trellis.command.outcome import out
 if TYPE_CHECKING:
     from emulator.experiment.file.variants import Trial
     from emulator.experiment.plan.check_plans import Checked
+    from trellis.expected_cost import Cost
 
 
-def prospect(trials: Sequence[Trial], checked: Checked) -> dict[str, Any]:
+_LONGEST = 120.0
+"""The seconds after which no further variant is tried."""
+
+
+def prospect(trials: Sequence[Trial], checked: Checked, tries: bool) -> dict[str, Any]:
     """Return for JSON what the trials would do.
 
     `sizes` has the least and the most rows of each table of a plan, of the plans that were drawn; `trial_s`
     the shortest and the longest trial time; `rtt_ms` is as of `expected_rtts`. `expected` has processor time
     and memory on a quiet machine: the trials whose costs are known, the sum of their processor time, the most
-    memory of one trial, and the systems of the others.
+    memory of one trial, and the systems of the others. With `tries`, each variant whose costs are not known
+    is tried with few peers.
     """
-    from trellis.expected_cost import expected_cost
     from trellis.expected_rtts import expected_rtts
 
     names = dict.fromkeys(name for sizes in checked.sizes.values() for name in sizes)
     rows = {name: [sizes.get(name, 0) for sizes in checked.sizes.values()] for name in names}
-    costs = [expected_cost(trial.spec) for trial in trials]
+    costs = _costs(trials, tries)
     known = [cost for cost in costs if cost is not None]
     lasts = [trial.spec.phases.end for trial in trials]
     return {
@@ -43,9 +49,26 @@ def prospect(trials: Sequence[Trial], checked: Checked) -> dict[str, Any]:
     }
 
 
-def say_prospect(trials: Sequence[Trial], checked: Checked) -> None:
+def _costs(trials: Sequence[Trial], tries: bool) -> list[Cost | None]:
+    """Return what each trial is expected to take; the seeds of a variant take the same."""
+    from trellis.expected_cost import expected_cost
+
+    began = time.monotonic()
+    found: dict[str, Cost | None] = {}
+    for trial in trials:
+        if trial.variant.name not in found:
+            cost = expected_cost(trial.spec)
+            if cost is None and tries and time.monotonic() - began < _LONGEST:
+                from trellis.tried_cost import tried_cost
+
+                cost = tried_cost(trial.spec)
+            found[trial.variant.name] = cost
+    return [found[trial.variant.name] for trial in trials]
+
+
+def say_prospect(trials: Sequence[Trial], checked: Checked, tries: bool) -> None:
     """Print what the trials would do."""
-    told = prospect(trials, checked)
+    told = prospect(trials, checked, tries)
     sizes = ", ".join(
         f"{_range(*of)} {name if max(of) != 1 else name.removesuffix('s')}"
         for name, of in told["sizes"].items()
@@ -60,12 +83,15 @@ def say_prospect(trials: Sequence[Trial], checked: Checked) -> None:
         )
     if expected["trials"]:
         memory = expected["memory_bytes"] / 2**30
+        source = ", in part from trials with few peers" if tries else " on a quiet machine"
         lines.append(
-            f"expected of {expected['trials']:,} of them on a quiet machine: "
+            f"expected of {expected['trials']:,} of them{source}: "
             f"{_seconds(expected['processor_s'])} of processor time, {memory:.2g} GiB at most for each"
         )
     if expected["not_measured"]:
-        lines.append(f"what trials take was not measured for: {', '.join(expected['not_measured'])}")
+        hint = "" if tries else " (--measure tries them with few peers)"
+        systems = ", ".join(expected["not_measured"])
+        lines.append(f"what trials take was not measured for: {systems}{hint}")
     out.print("\n".join(lines), markup=False, soft_wrap=True)
 
 
@@ -76,5 +102,5 @@ def _range(least: float, most: float) -> str:
 def _seconds(time: float) -> str:
     """Return a time in seconds, from two minutes on in minutes, from two hours on in hours."""
     if time < 120:
-        return f"{time:.2g} s"
+        return f"{time:.2g} s" if time < 10 else f"{time:.0f} s"
     return f"{time / 60:.0f} min" if time < 7200 else f"{time / 3600:.1f} h"
