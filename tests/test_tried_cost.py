@@ -14,7 +14,6 @@ from trellis.command.cli import app
 from trellis.expected_cost import Cost
 from trellis.tried_cost import Tried, extrapolated, tried_cost
 
-
 SMALL = """
 name: small
 peers: 30
