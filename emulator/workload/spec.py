@@ -185,6 +185,8 @@ PeerNumber = Annotated[int, Field(ge=0, lt=200_000, strict=True)]
 
 
 class Publications(_Model):
+    """The events of the measure phase, and who publishes them."""
+
     events: int = Field(
         200, ge=0, le=5_000_000, description="in the measure phase, at uniformly random times"
     )
