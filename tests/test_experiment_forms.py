@@ -19,6 +19,9 @@ SPEC = {"name": "a", "system": {"name": "chord"}, "peers": 5, "workload": {"look
 @pytest.mark.parametrize(
     ("given", "told"),
     [
+        ({"churn": "poisson"}, "Write {model: {kind: poisson}}"),
+        ({"network": {"latency": {"kind": "50 ms"}}}, "Write {kind: constant, rtt: 50 ms}"),
+        ({"vary": {"network": {"loss": [0, 0.1]}}}, "Write network.loss: [0, 0.1]"),
         ({"faults": "pause"}, 'Begin each entry with "- "'),
         ({"processing": {"classes": "slow"}}, 'Begin each entry with "- "'),
         ({"expect": "hops <= 1"}, 'Write ["hops <= 1"]'),
@@ -76,3 +79,9 @@ def test_a_key_that_only_an_experiment_has_is_told_once_below_another(tmp_path: 
         load(file)
     (problem,) = raised.value.problems
     assert 'It stands beside "network", not below it' in problem.text
+
+
+def test_a_missing_key_of_every_experiment_is_told_with_an_example() -> None:
+    findings = dict(validate(ExperimentSpec, {"name": "a"})[1])
+    assert findings["peers",] == 'is missing. Add it, such as "peers: 100"'
+    assert findings["workload",].startswith("is missing. Add it, such as")
