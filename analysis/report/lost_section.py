@@ -15,7 +15,7 @@ _ABOUT: Final = (
     "What faults, full links and busy peers stop is not in this table; the figure of messages that did not "
     "arrive as sent has all of them in time."
 )
-_COLUMNS: Final = ("Message", "Kind", "Channel", "Sent", "Lost", "Share lost", "Bytes lost")
+_COLUMNS: Final = ("Message", "Sent", "Lost", "Share lost", "Bytes lost", "Kind", "Channel")
 
 Counts = tuple[float, float, float]
 """The numbers of messages that were sent and lost, and of lost bytes."""
@@ -37,7 +37,7 @@ def _write(results: Results) -> Iterator[Block]:
         for of in sorted(types, key=lambda of: (-types[of], of)):
             every = [counts.get(of, (0.0, 0.0, 0.0)) for counts in of_seeds]
             message, kind, channel = of
-            cells = (message, kind, channel or "root", *_cells(every))
+            cells = (message, *_cells(every), kind, channel or "root")
             rows.append((label, *cells) if named else cells)
     if rows:
         yield Text(told(_ABOUT, results, "Numbers"))
