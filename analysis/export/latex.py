@@ -47,6 +47,8 @@ _LINE, _GAP = 76, 3
 """The letters of a line of text, and of the gap beside a column. Folded columns have what others leave."""
 _LEAST: Final = 10
 """The least letters of a folded column."""
+_TELLING: Final = 2
+"""The most columns that each part of a table has."""
 _PAGE: Final = 45
 """The most rows of a table that is not continued on the next page."""
 
@@ -70,10 +72,11 @@ def booktabs(columns: Sequence[str], rows: Sequence[Sequence[str]], said: str) -
 
     A row of one text is a heading of those below it. Columns of numbers are set to the right, and long texts
     are folded. A table longer than a page is one of the package `longtable`, which has to be in one column.
-    A table that is wider than a line is parted by its columns; each part has the first one.
+    A table that is wider than a line is parted by its columns; each part has the first ones, which tell rows
+    apart.
     """
     parts = _parts(columns, rows)
-    told = [f"{said} Part {number} of {len(parts)}." for number in range(1, len(parts) + 1)]
+    told = [f"Part {number} of {len(parts)}. {said}" for number in range(1, len(parts) + 1)]
     tables = [
         _table([columns[i] for i in part], [_of_part(row, part, columns) for row in rows], comment(about))
         for part, about in zip(parts, told if len(parts) > 1 else [said], strict=True)
@@ -86,16 +89,25 @@ def _of_part(row: Sequence[str], part: Sequence[int], columns: Sequence[str]) ->
 
 
 def _parts(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[list[int]]:
-    """Return the columns of each part, as many in a part as fit a line."""
+    """Return the columns of each part, as many in a part as fit a line, after those that tell rows apart."""
     whole = [row for row in rows if len(row) == len(columns)]
+    first = list(range(_telling(whole, len(columns))))
     parts: list[list[int]] = []
-    for i in range(1, len(columns)):
-        part = [*(parts[-1] if parts else [0]), i]
+    for i in range(len(first), len(columns)):
+        part = [*(parts[-1] if parts else first), i]
         if parts and _width([columns[k] for k in part], [[row[k] for k in part] for row in whole]) > _LINE:
-            parts.append([0, i])
+            parts.append([*first, i])
         else:
             parts[-1:] = [part]
-    return parts or [[0]]
+    return parts or [first]
+
+
+def _telling(rows: Sequence[Sequence[str]], columns: int) -> int:
+    """Return the number of first columns that tell rows apart; 1 if more than a few would be needed."""
+    for count in range(1, min(_TELLING, columns - 1) + 1):
+        if len({tuple(row[:count]) for row in rows}) == len(rows):
+            return count
+    return 1
 
 
 def _table(columns: Sequence[str], rows: Sequence[Sequence[str]], said: str) -> str:

@@ -43,8 +43,20 @@ def test_a_table_that_is_wider_than_a_line_is_parted_by_its_columns() -> None:
     )
     assert r"\shortstack[r]{hit ratio \\ in the \\ worst \\ interval 0 \\ (\%)}" in heads[0]
     for number, part in enumerate(parts, 1):
-        assert f"% All. Part {number} of 3." in part
+        assert f"% Part {number} of 3. All." in part
         assert "vitis, mean session 1 s & " in part and r"l}{\emph{Delivery}} \\" in part
+
+
+def test_each_part_has_the_columns_that_tell_its_rows_apart() -> None:
+    columns = ("variant", "message", *(f"what was counted of it, {i}" for i in range(5)))
+    rows = [
+        (name, message, *["195,088 ± 60,996"] * 5)
+        for name in ("vitis", "rvr")
+        for message in ("Pull", "Push")
+    ]
+    parts = booktabs(columns, rows, "").split(r"\bigskip")
+    assert len(parts) > 1
+    assert all("vitis & Pull & " in part and "rvr & Push & " in part for part in parts)
 
 
 def test_a_table_that_fits_a_line_is_whole() -> None:

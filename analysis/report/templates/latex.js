@@ -10,7 +10,7 @@ const latex = (() => {
   for (const sign of "&%$#_{}") special[sign] = `\\${sign}`;
   const longest = 45; /* The most letters of a column that is not folded. */
   const rowsOfPage = 45;
-  const letterLine = 76, gap = 3, least = 10;
+  const letterLine = 76, gap = 3, least = 10, mostTelling = 2;
 
   const escaped = (text) => [...text.replace(/<=/g, "\u2264").replace(/>=/g, "\u2265")].map((letter) => special[letter] ?? letter).join("");
   const comment = (text) => `% ${text.trim().replace(/\s+/g, " ")}`;
@@ -54,15 +54,26 @@ const latex = (() => {
       folded.includes(i) ? `p{${Math.min(all[i] / letterLine, 1).toFixed(2)}\\linewidth}` : areNumbers(one) ? "r" : "l");
   }
 
-  /* The columns of each part of a table, as many as fit a line; each part has the first one. */
+  /* The number of first columns that tell rows apart; 1 if more than a few would be needed. */
+  function telling(columns) {
+    const rows = columns[0].cells.length;
+    for (let count = 1; count <= Math.min(mostTelling, columns.length - 1); count += 1) {
+      const keys = columns[0].cells.map((_, row) => JSON.stringify(columns.slice(0, count).map(({ cells }) => cells[row])));
+      if (new Set(keys).size === rows) return count;
+    }
+    return 1;
+  }
+
+  /* The columns of each part of a table, as many as fit a line, after those that tell rows apart. */
   function parts(columns) {
+    const first = [...Array(telling(columns)).keys()];
     const found = [];
-    for (let i = 1; i < columns.length; i += 1) {
-      const part = [...(found.at(-1) ?? [0]), i];
-      if (found.length && width(part.map((k) => columns[k])) > letterLine) found.push([0, i]);
+    for (let i = first.length; i < columns.length; i += 1) {
+      const part = [...(found.at(-1) ?? first), i];
+      if (found.length && width(part.map((k) => columns[k])) > letterLine) found.push([...first, i]);
       else found.splice(-1, 1, part);
     }
-    return found.length ? found : [[0]];
+    return found.length ? found : [first];
   }
 
   function line(texts, form) {
@@ -110,7 +121,7 @@ const latex = (() => {
     const every = parts(columns);
     const tables = every.map((part, number) => {
       const pick = (texts) => part.map((i) => texts[i] ?? "");
-      const told = every.length > 1 ? `${said} Part ${number + 1} of ${every.length}.` : said;
+      const told = every.length > 1 ? `Part ${number + 1} of ${every.length}. ${said}` : said;
       const cut = body.map(({ texts, isWhole }) => ({ isWhole, texts: isWhole ? pick(texts) : texts }));
       return partOf(heads.map(pick), cut, pick(columns), told);
     });
