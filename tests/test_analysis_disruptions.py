@@ -56,11 +56,17 @@ def test_messages_that_were_hit_are_counted_by_cause_and_interval(spark: SparkSe
     tables = {
         "observations": table(spark, observed, "at_s double, name string, value double, unit string"),
         "trials": table(spark, [(5.0,)], "interval_s double"),
+        "lost_messages": table(
+            spark,
+            [("Ping", 5.0, 10.0, 2, 20), ("Pong", 5.0, 10.0, 1, 7), ("Ping", 10.0, 15.0, 0, 0)],
+            "message string, start_s double, end_s double, lost bigint, lost_bytes bigint",
+        ),
     }
     found = disruptions(tables)
     assert found.dtypes == columns_of("disruptions")
     rows = {tuple(row)[1:] for row in found.collect()}
     assert rows == {
+        ("loss", 5.0, 10.0, 3, 27),
         ("fault split", 0.0, 5.0, 2, 150),
         ("fault split", 5.0, 10.0, 1, 7),
         ("fault split duplicates", 10.0, 15.0, 1, 9),

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from emulator.experiment.file.document import ExperimentError
 from emulator.experiment.file.explain import validate
+from emulator.experiment.file.load import load
 from emulator.experiment.file.spec import ExperimentSpec
 
 SPEC = {"name": "a", "system": {"name": "chord"}, "peers": 5, "workload": {"lookups": {"rate": 1}}}
@@ -15,6 +19,9 @@ SPEC = {"name": "a", "system": {"name": "chord"}, "peers": 5, "workload": {"look
 @pytest.mark.parametrize(
     ("given", "told"),
     [
+        ({"churn": "poisson"}, "Write {model: {kind: poisson}}"),
+        ({"network": {"latency": {"kind": "50 ms"}}}, "Write {kind: constant, rtt: 50 ms}"),
+        ({"vary": {"network": {"loss": [0, 0.1]}}}, "Write network.loss: [0, 0.1]"),
         ({"faults": "pause"}, 'Begin each entry with "- "'),
         ({"processing": {"classes": "slow"}}, 'Begin each entry with "- "'),
         ({"expect": "hops <= 1"}, 'Write ["hops <= 1"]'),
@@ -63,3 +70,18 @@ def test_a_key_of_another_kind_is_told_the_kind_and_the_place_beside_it() -> Non
 def test_a_key_of_very_many_places_or_of_none_is_told_the_known_ones(name: str) -> None:
     ((_, text),) = validate(ExperimentSpec, SPEC | {name: 1})[1]
     assert "It belongs" not in text
+
+
+def test_a_key_that_only_an_experiment_has_is_told_once_below_another(tmp_path: Path) -> None:
+    file = tmp_path / "a.yaml"
+    file.write_text(json.dumps(SPEC | {"network": {"title": "x"}}, indent=1))
+    with pytest.raises(ExperimentError) as raised:
+        load(file)
+    (problem,) = raised.value.problems
+    assert 'It stands beside "network", not below it' in problem.text
+
+
+def test_a_missing_key_of_every_experiment_is_told_with_an_example() -> None:
+    findings = dict(validate(ExperimentSpec, {"name": "a"})[1])
+    assert findings["peers",] == 'is missing. Add it, such as "peers: 100"'
+    assert findings["workload",].startswith("is missing. Add it, such as")

@@ -86,7 +86,21 @@ def _rivals(results: Results, trial: Mapping[str, Any]) -> list[Mapping[str, Any
     ][:1]
 
 
+def check_asked_events(results: Results) -> None:
+    """Raise ResultsError unless all events that were asked for are in the run and can be drawn."""
+    for _ in _found(results):
+        pass
+
+
 def _asked(results: Results) -> Iterator[Drawing]:
+    for name, event in _found(results):
+        tree = _drawn(results, name, event, "the publication that was asked for")
+        if tree is not None:
+            yield tree
+
+
+def _found(results: Results) -> Iterator[tuple[str, _Event]]:
+    """Yield each event that was asked for, in the first trial of each variant. Raises ResultsError."""
     first = {trial["variant"]: trial["trial"] for trial in reversed(results.trials) if trial["measures"]}
     names = [first[v["variant"]] for v in results.variants if v["variant"] in first][:_BESIDE]
     for number in results.asked_events:
@@ -101,9 +115,7 @@ def _asked(results: Results) -> Iterator[Drawing]:
                     f"event {number} of trial {name} has {event.delivered:,} deliveries, and a tree can be "
                     f"drawn of {LARGEST_ASKED:,}. Send its trace to Jaeger or Tempo: trellis traces"
                 )
-            tree = _drawn(results, name, event, "the publication that was asked for")
-            if tree is not None:
-                yield tree
+            yield name, event
 
 
 def _events(results: Results, trial: str) -> list[_Event]:

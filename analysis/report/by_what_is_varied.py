@@ -6,7 +6,7 @@ rest. Where two more keys have three values or more, measures are heat maps.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import Any, Final
 
 from analysis.charts.chart import SHOWN_AT_FIRST, LineChart
@@ -17,6 +17,8 @@ from analysis.contract.figures import Chart
 from analysis.report.drawn_variants import drawn_variants
 
 SYSTEM: Final = "system.name"
+_PART: Final = ": "
+"""The sign between the label of a variant and the name of its part."""
 _MOST_COLOURS: Final = 8
 _MOST_DASHES: Final = 4
 _MANY_VALUES: Final = 3
@@ -70,35 +72,60 @@ def _places(
     variants: Sequence[Mapping[str, Any]], labels: Sequence[str], keys: Sequence[str]
 ) -> list[tuple[str, Style]]:
     """Return the panel and the style of each series; none if a label is not that of a variant, or of the
-    variants that differ only in the key of the axis."""
+    variants that differ only in the key of the axis.
+
+    The label of a part of a variant is that of the variant, a colon and the name of the part.
+    """
     for of_series in ([*keys], *([key for key in keys if key != axis] for axis in keys)):
         every = varied_keys(variants) if len(of_series) == len(keys) else of_series
         by_label = {values_label(v["values"], every): v["values"] for v in variants}
-        if all(label in by_label for label in labels):
-            return _styled([by_label[label] for label in labels], variants, of_series)
+        found = [known for label in labels if (known := _known(label, by_label)) is not None]
+        if len(found) == len(labels):
+            return _styled([(by_label[label], part) for label, part in found], variants, of_series)
     return []
 
 
+def _known(label: str, by_label: Container[str]) -> tuple[str, str] | None:
+    """Return the variant of a label and the name of its part, "" if it has none; None if it is unknown."""
+    if label in by_label:
+        return label, ""
+    cuts = [at for at in range(len(label)) if label.startswith(_PART, at) and label[:at] in by_label]
+    return (label[: cuts[-1]], label[cuts[-1] + len(_PART) :]) if cuts else None
+
+
 def _styled(
-    of_series: Sequence[Mapping[str, Any]], variants: Sequence[Mapping[str, Any]], keys: Sequence[str]
+    of_series: Sequence[tuple[Mapping[str, Any], str]],
+    variants: Sequence[Mapping[str, Any]],
+    keys: Sequence[str],
 ) -> list[tuple[str, Style]]:
+    """Return the panel and the style of each series, by its values and its part.
+
+    Parts have the dashes if there are few of them, else panels of their own.
+    """
     colour = colour_key(variants, keys)
+    parts = list(dict.fromkeys(part for _, part in of_series))
+    dashed_parts = 1 < len(parts) <= _MOST_DASHES
     rest = sorted((key for key in keys if key != colour), key=lambda key: -len(_values(variants, key)))
-    dash = rest[1] if len(rest) > 1 and len(_values(variants, rest[1])) <= _MOST_DASHES else None
+    few = len(rest) > 1 and len(_values(variants, rest[1])) <= _MOST_DASHES
+    dash = rest[1] if few and not dashed_parts else None
     by_panel = [key for key in keys if key not in (colour, dash)]
     colours, dashes = (_values(variants, key) if key else [""] for key in (colour, dash))
     styled = [key for key in (colour, dash) if key is not None]
     return [
         (
-            values_label(values, by_panel),
+            _joined(values_label(values, by_panel), "" if dashed_parts else part),
             Style(
-                values_label(values, styled),
+                _joined(values_label(values, styled), part if dashed_parts else ""),
                 colours.index(repr(values.get(colour))) if colour else 0,
-                dashes.index(repr(values.get(dash))) if dash else 0,
+                parts.index(part) if dashed_parts else dashes.index(repr(values.get(dash))) if dash else 0,
             ),
         )
-        for values in of_series
+        for values, part in of_series
     ]
+
+
+def _joined(label: str, part: str) -> str:
+    return _PART.join(text for text in (label, part) if text)
 
 
 def _heat_map(results: Results, chart: Chart, measure: str, keys: Sequence[str]) -> HeatMap | None:

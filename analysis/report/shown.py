@@ -21,6 +21,7 @@ from analysis.report.by_region import BY_REGION
 from analysis.report.figures_by_variant import MAINTENANCE
 from analysis.report.figures_time import PEERS_UP
 from analysis.report.link_section import LINKS
+from analysis.report.lost_section import LOST
 from analysis.report.topology import DEGREES, TOPOLOGY
 from analysis.report.what_faults_did import DISRUPTIONS
 
@@ -148,7 +149,11 @@ def _figures(known: Sequence[Kind], troubles: list[Trouble]) -> list[Brought[Fig
 def _sections(known: Sequence[Kind], troubles: list[Trouble]) -> list[Brought[Section]]:
     of_packages, refused = brought("sections", Section)
     troubles += refused
-    found = [Brought(BY_REGION, "what is told of regions"), Brought(LINKS, "what is told of links")]
+    found = [
+        Brought(BY_REGION, "what is told of regions"),
+        Brought(LOST, "what is told of lost messages"),
+        Brought(LINKS, "what is told of links"),
+    ]
     found += [
         Brought(section, f'a section of the workload "{kind.name}"', kind.package)
         for kind in known

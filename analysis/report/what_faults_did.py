@@ -16,8 +16,8 @@ Interval = tuple[float, float]
 """The begin and the end of an interval in seconds of trial time."""
 _ABOUT = (
     "The messages a second that a fault stopped (or delayed, doubled or damaged, where it says so), that did "
-    "not fit into a link, or that would have waited too long for a busy peer. Messages that network.loss "
-    "loses are not counted."
+    "not fit into a link, or that would have waited too long for a busy peer, and those that the network's "
+    "loss took (loss)."
 )
 
 

@@ -34,6 +34,7 @@ from analysis.tables.faults import faults
 from analysis.tables.identifiers import identifiers
 from analysis.tables.in_making import TablesInMaking, TablesOnDemand
 from analysis.tables.link_load import have_bandwidth, link_load
+from analysis.tables.lost_messages import LOST_MESSAGES, lost_messages
 from analysis.tables.observations import (
     GAUGES,
     OBSERVATIONS,
@@ -150,6 +151,8 @@ def _beside(spark: SparkSession, files: TableFiles, telemetry: Telemetry) -> Tab
         tables["observations"] = written("observations", [], OBSERVATIONS)
     if not telemetry.completions:
         tables["completions"] = written("completions", [], COMPLETIONS)
+    if not telemetry.lost:
+        tables["lost_messages"] = written("lost_messages", [], LOST_MESSAGES)
     if not telemetry.unmeasured:
         tables["unmeasured"] = no_unmeasured(spark)
     return tables
@@ -191,7 +194,10 @@ def _write(
         write("regions", lambda: regions(spark, records, making), "region", "outcome")
     if have_bandwidth(records):
         write("link_load", lambda: link_load(spark, records, making), "class")
-    if may_be_disrupted(records):
+    lost = "lost_messages" not in making
+    if lost:
+        write("lost_messages", lambda: lost_messages(making), *_MESSAGE, "start_s")
+    if lost or may_be_disrupted(records):
         write("disruptions", lambda: disruptions(making), "cause", "start_s")
 
 

@@ -1,7 +1,8 @@
-"""The messages that faults, links and busy peers stopped, delayed, doubled or damaged, over the whole trial.
+"""The messages that the network's loss took, and those that faults, links and busy peers stopped, delayed,
+doubled or damaged, over the whole trial.
 
-The table `disruptions` has one row for each cause and interval in which there were any, of runs with faults,
-bandwidth or busy peers: cause ("fault NAME", "fault NAME delays", "fault NAME duplicates",
+The table `disruptions` has one row for each cause and interval in which there were any, of runs with loss,
+faults, bandwidth or busy peers: cause ("loss", "fault NAME", "fault NAME delays", "fault NAME duplicates",
 "fault NAME corrupts", "up link drop", "down link drop", "processing drop"), start_s, end_s, messages bigint,
 bytes bigint.
 """
@@ -28,11 +29,12 @@ def may_be_disrupted(records: Sequence[TrialRecord]) -> bool:
 
 
 def disruptions(tables: Mapping[str, DataFrame]) -> DataFrame:
-    """Return the rows of the table `disruptions`, from the observations that peers recorded of messages."""
+    """Return the rows of the table `disruptions`, from the table `lost_messages` and the observations that
+    peers recorded of messages."""
     hit = F.col("name").startswith(f"{FAULT} ") & (F.col("unit") == "bytes")
     told = tables["observations"].where(hit | F.col("name").isin(*_DROPS))
     slot = F.floor(F.col("at_s") / F.col("interval_s"))
-    return (
+    recorded = (
         told.join(tables["trials"].select("trial", "interval_s"), "trial")
         .groupBy("trial", F.col("name").alias("cause"), slot.alias("slot"))
         .agg(
@@ -46,3 +48,10 @@ def disruptions(tables: Mapping[str, DataFrame]) -> DataFrame:
             *("messages", "bytes"),
         )
     )
+    lost = (
+        tables["lost_messages"]
+        .groupBy("trial", F.lit("loss").alias("cause"), "start_s", "end_s")
+        .agg(F.sum("lost").alias("messages"), F.sum("lost_bytes").alias("bytes"))
+        .where("messages > 0")
+    )
+    return recorded.unionByName(lost)

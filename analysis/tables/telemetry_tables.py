@@ -64,6 +64,8 @@ class Telemetry:
     completions: int = 0
     unmeasured: int = 0
     """The number of gauges and observations that are NaN or infinite."""
+    lost: int = 0
+    """The number of readings of how much the network lost."""
 
     def note(self, rows: pa.Table, part: PartRows) -> None:
         """Note rows that tell of losses, or of how much was read."""
@@ -83,6 +85,7 @@ class Telemetry:
         self.observations += more["observations"]
         self.completions += more["completions"]
         self.unmeasured += more["unmeasured"]
+        self.lost += more["lost"]
 
 
 def write_telemetry(
@@ -144,6 +147,7 @@ def _points(points: pa.Table, told: Telemetry) -> pa.Table:
     name, value = points["name"], _finite(points["value"])
     is_gauge = pc.or_(pc.starts_with(name, names.STATE), pc.starts_with(name, names.SAMPLE))
     told.unmeasured += value.filter(is_gauge).null_count
+    told.lost += pc.sum(pc.equal(name, names.LOST_MESSAGES)).as_py() or 0
     declares = reduce(pc.or_, (points[column].is_valid() for column in ("unit", "text", "better")))
     about = points.filter(declares).select(["trial", *_DECLARED])
     about = about.group_by(about.column_names).aggregate([])

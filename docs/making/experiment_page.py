@@ -19,7 +19,8 @@ This page is made from the schema by which `trellis validate` and
 [editors](../experiment-file.md#keys-in-an-editor) check a file: `make reference` writes it. A heading is the
 dotted key of a part of the file, as `--set` and `vary` take it. *Value* says what may be written: a *time*
 has its unit (`us`, `ms`, `s`, `min`, `h`, `d`), a *rate* too (such as `20 Mbit/s`), and a *share* is a number
-from 0 to 1 or a text such as `5 %`. *Required* keys may also come from `vary`.
+from 0 to 1 or a text such as `5 %`. *Required* keys may also come from `vary`. The models of churn come
+first, then the other parts in their order in a file.
 [Write an experiment file](../experiment-file.md) explains what the parts are for;
 [churn](../churn.md), [links and faults](../faults.md), [attackers](../attackers.md) and
 [files](../inputs.md) have pages of their own, and the parameters of each system are
@@ -36,6 +37,11 @@ _QUANTITY: Final = re.compile(
     r'A (time|rate) with its unit \([^)]*\)(?:, such as "([^"]*)"|, or "[^"]*")?(?:; ([^.]*))?\.?'
 )
 _REQUIRED: Final = "Required, here or by vary"
+_FIRST: Final = "churn"
+"""The part of an experiment whose sections come before those of all others."""
+_KIND: Final = "Chooses what this section describes"
+_KINDS: Final = "A kind with keys of its own: a section below for each"
+"""The meaning of a key that tells none itself and has several kinds of values."""
 _TYPES: Final = {
     "integer": "whole number",
     "number": "number",
@@ -92,7 +98,8 @@ class _Sections:
             lines += ["| key | value | default | limits | meaning | example |", "|---|---|---|---|---|---|"]
             lines += [self._row(name, below) for name, below in properties.items()]
             lines.append("")
-        for name, below in properties.items():
+        in_order = sorted(properties.items(), key=lambda one: bool(key) or one[0] != _FIRST)
+        for name, below in in_order:
             for reference in _references(below):
                 lines += self._referred(f"{key}.{name}" if key else name, reference)
         return lines
@@ -116,6 +123,7 @@ class _Sections:
         about = _QUANTITY.sub("", about)
         required = _REQUIRED in about
         about = about.replace(_REQUIRED, "").strip().removesuffix(".")
+        about = about or self._meaning(name, part)
         default = (
             "required" if required else _code(part["default"]) if part.get("default") is not None else ""
         )
@@ -126,6 +134,18 @@ class _Sections:
         )
         cells = (f"`{name}`", value, default, ", ".join(limits), _sentence(about), told)
         return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
+
+    def _meaning(self, name: str, part: Part) -> str:
+        """Return the meaning of a key that has none of its own: what is said of the keys below it."""
+        told = dict.fromkeys(
+            str(self._definitions[each].get("description", "")) for each in _references(part)
+        )
+        if not told:
+            return _KIND if name == "kind" else ""
+        if len(told) > 1:
+            return _KINDS
+        below = self._definitions[next(_references(part))].get("properties", {})
+        return next(iter(told)) or f"Has {', '.join(map(_code, below))}"
 
     def _values(self, part: Part) -> Iterator[str]:
         """Yield what may be written, each form once."""

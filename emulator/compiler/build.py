@@ -144,7 +144,7 @@ def main() -> None:
     """Run the program, which says in one line what it did."""
     if (missing := missing_tools()) is not None:
         print(
-            f"{missing} not found: the protocols are interpreted, which works, two to three times slower. "
+            f"{missing} not found: the protocols are interpreted, which works, seven to twelve times slower. "
             "Install what is missing and run `make environment` again."
         )
         return

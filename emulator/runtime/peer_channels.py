@@ -293,6 +293,10 @@ class Channel(Environment):
             self._begin_tallies(recorder)
         tally.add(self._place, 1, size)
 
+    def count_lost(self, message: Message, traced: bool, recorder: Recorder) -> None:
+        """Count a message that was sent and that the network has lost."""
+        recorder.lost.on(self.name).count(0, message, traced)
+
     def check_sent(self, peer: Any, message: Any) -> None:
         """Look at what the component sends. Raises TypeError if it is no message, or `peer` no number."""
         if not isinstance(message, Message):

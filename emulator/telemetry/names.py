@@ -58,6 +58,8 @@ OBSERVATION = "observation"
 # Metrics
 SENT_MESSAGES = "trellis.messages.sent"  # sum by MESSAGE_TYPE, MESSAGE_KIND, CHANNEL and TRAFFIC, a host
 SENT_BYTES = "trellis.bytes.sent"  # sum by MESSAGE_TYPE, MESSAGE_KIND, CHANNEL and TRAFFIC, a host
+LOST_MESSAGES = "trellis.messages.lost"  # sum by the same, a host: what the network's loss took, if any
+LOST_BYTES = "trellis.bytes.lost"
 LOST_SPANS = "trellis.spans.lost"  # sum, a host
 DROPPED = "trellis.envelopes.dropped"  # sum, a host
 PEERS_UP = "trellis.peers.up"  # gauge, a host

@@ -82,6 +82,8 @@ class Recorder:
         self._traces_begun = 0
         self.tallies = Tallies()
         """The counts of what the host's peers sent, which the runtime adds to."""
+        self.lost = Tallies()
+        """The counts of what the network lost of that, all at place 0."""
         self._identifiers: list[tuple[int, int, str, int, str]] = []
         self._units: dict[str, str] = {}
         """The unit of each observation's name."""
@@ -245,6 +247,9 @@ class Recorder:
         for index, name in enumerate((names.SENT_MESSAGES, names.SENT_BYTES)):
             for subject, total in totals:
                 batch.add_sum(name, total[index], _message_attributes(subject))
+        for subject, (messages, size) in self.lost.totals():
+            batch.add_sum(names.LOST_MESSAGES, messages, _message_attributes(subject))
+            batch.add_sum(names.LOST_BYTES, size, _message_attributes(subject))
         batch.add_sum(names.LOST_SPANS, self.lost_spans, {})
         batch.add_sum(names.DROPPED, dropped_envelopes, {})
         batch.add_gauge(names.PEERS_UP, peers_up, {})

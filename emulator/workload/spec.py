@@ -70,16 +70,17 @@ class BucketPattern(TopicSource):
         buckets = _BUCKETS_A_PEER[self.kind]
         if buckets > 1 and self.buckets < buckets:
             text = f"{self.buckets}, but with {self.kind} correlation a peer has {buckets} buckets"
-            return [("buckets", text)]
+            return [("buckets", f"{text}. Make it at least {buckets}")]
         if buckets > 1 and self.topics % self.buckets:
-            return [("buckets", f"{self.topics} topics do not divide into {self.buckets} equal buckets")]
+            text = f"{self.topics} topics do not divide into {self.buckets} equal buckets"
+            return [("buckets", f"{text}. Make topics a multiple of it")]
         if self.per_peer % buckets:
             text = f"{self.per_peer} topics do not divide into a peer's {buckets} buckets"
             return [("per_peer", f"{text}. Make it a multiple of {buckets}")]
         each, size = self.topics_in_bucket(), self.bucket(self.topics)
         if each > size:
             text = f"{each} topics from each of a peer's {buckets} bucket(s), but a bucket has only {size}"
-            return [("per_peer", text)]
+            return [("per_peer", f"{text}. Make it at most {size * buckets}")]
         return []
 
     def bucket(self, topics: int) -> int:
@@ -185,6 +186,8 @@ PeerNumber = Annotated[int, Field(ge=0, lt=200_000, strict=True)]
 
 
 class Publications(_Model):
+    """The events of the measure phase, and who publishes them."""
+
     events: int = Field(
         200, ge=0, le=5_000_000, description="in the measure phase, at uniformly random times"
     )

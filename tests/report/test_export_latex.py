@@ -32,6 +32,38 @@ def test_a_table_for_latex_folds_long_texts_so_that_it_fits_a_line() -> None:
     assert rf"\raggedright {words} \tabularnewline" in text, "the last cell may not take \\\\ for its own"
 
 
+def test_a_table_that_is_wider_than_a_line_is_parted_by_its_columns() -> None:
+    columns = ("variant", *(f"hit ratio in the worst interval {i} (%)" for i in range(9)))
+    rows = [("Delivery",), *((f"vitis, mean session {i} s", *["99.5 ± 6.0"] * 9) for i in range(2))]
+    parts = booktabs(columns, rows, "All.").split(r"\bigskip")
+    assert len(parts) > 1
+    heads = [line for part in parts for line in part.splitlines() if "shortstack" in line]
+    assert [len(re.findall("shortstack", head)) for head in heads] == [4, 4], (
+        "the third part has one column, which fits"
+    )
+    assert r"\shortstack[r]{hit ratio \\ in the \\ worst \\ interval 0 \\ (\%)}" in heads[0]
+    for number, part in enumerate(parts, 1):
+        assert f"% Part {number} of 3. All." in part
+        assert "vitis, mean session 1 s & " in part and r"l}{\emph{Delivery}} \\" in part
+
+
+def test_each_part_has_the_columns_that_tell_its_rows_apart() -> None:
+    columns = ("variant", "message", *(f"what was counted of it, {i}" for i in range(5)))
+    rows = [
+        (name, message, *["195,088 ± 60,996"] * 5)
+        for name in ("vitis", "rvr")
+        for message in ("Pull", "Push")
+    ]
+    parts = booktabs(columns, rows, "").split(r"\bigskip")
+    assert len(parts) > 1
+    assert all("vitis & Pull & " in part and "rvr & Push & " in part for part in parts)
+
+
+def test_a_table_that_fits_a_line_is_whole() -> None:
+    text = booktabs(("variant", "hit ratio (%)"), [("vitis", "99.5 ± 6.0")], "All.")
+    assert "shortstack" not in text and "Part" not in text and r"\begin{tabular}{lr}" in text
+
+
 def test_long_names_are_folded_above_the_bars_of_pgfplots() -> None:
     name = "scribe-pastry, poisson, mean session 60 s, mean gap 20 s, loss 5 %"
     chart = bar_chart("n", "t", "a", Quantity("hops"), ["hops"], [Row(name, [1.0]), Row("chord", [2.0])])

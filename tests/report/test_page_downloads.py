@@ -17,6 +17,7 @@ from xml.etree import ElementTree
 import pytest
 from sweep_run import sweep_run
 
+from analysis.export.latex import booktabs
 from analysis.export.write import export
 from analysis.report.report import write_report
 from emulator.experiment.run.directory import RunDirectory
@@ -217,11 +218,16 @@ def test_pgfplots_of_bars_has_what_the_export_writes(
 def test_latex_of_a_table_has_the_form_of_the_export(pressed: Pressed) -> None:
     (name,) = [name for name, (label, _) in pressed.items() if "table “Measures" in label and ".tex" in name]
     lines = pressed[name][1].splitlines()
-    assert lines[1:4] == ["% It needs \\usepackage{booktabs}.", "\\begin{tabular}{lrrrrrr}", "\\toprule"]
+    form = "\\begin{tabular}{p{0.21\\linewidth}rrrr}"
+    assert lines[1:4] == ["% It needs \\usepackage{booktabs}.", form, "\\toprule"]
     assert lines[5] == "\\midrule" and lines[-2:] == ["\\bottomrule", "\\end{tabular}"]
-    assert "\\multicolumn{7}{l}{\\emph{The trial itself}} \\\\" in lines
-    row = next(line for line in lines if line.startswith("hit ratio"))
-    assert row.startswith("hit ratio \\% & 99.5\\,$\\pm$\\,6.0 & ") and row.endswith(" \\\\")
+    assert "\\multicolumn{5}{l}{\\emph{The trial itself}} \\\\" in lines, "four of six variants fit a line"
+    assert (
+        lines[0].startswith("% Part 1 of 2. ")
+        and "\\multicolumn{3}{l}{\\emph{The trial itself}} \\\\" in lines
+    )
+    row = next(line for line in lines if "hit ratio" in line)
+    assert row.startswith("\\raggedright hit ratio \\% & 99.5\\,$\\pm$\\,6.0 & ") and row.endswith(" \\\\")
     for text in (text for name, (_, text) in pressed.items() if name.endswith(".tex")):
         said = [line for line in text.splitlines() if not line.startswith("%")]
         assert not [
@@ -229,6 +235,23 @@ def test_latex_of_a_table_has_the_form_of_the_export(pressed: Pressed) -> None:
             for line in said
             if re.search(r"(?<!\\)[%#_]", line) and "{HTML}" not in line and "#1" not in line
         ]
+
+
+def test_latex_of_many_variants_is_that_of_the_export(tmp_path: Path) -> None:
+    vary = {
+        "system.name": ["vitis", "rvr"],
+        "churn.model.kind": ["skype", "poisson", "pareto"],
+        "peers": [1, 2, 3],
+    }
+    pressed = press_all(write_report(sweep_run(tmp_path / "run", vary, seeds=3)))
+    found = [name for name, (label, _) in pressed.items() if ".tex" in name and "variant”" in label]
+    assert found
+    for name in found:
+        tex = pressed[name][1]
+        columns, *rows = csv.reader(StringIO(pressed[name.replace(".tex", ".csv")][1]))
+        said = tex.splitlines()[0].removeprefix("% ")
+        said = re.sub(r"^Part 1 of \d+\. ", "", said)
+        assert tex.replace("\\,", " ") == booktabs(columns, rows, said), "but for the thin spaces"
 
 
 @pytest.mark.parametrize(

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from sweep_run import sweep_run
 
@@ -47,6 +50,45 @@ def test_two_systems_by_seven_models_are_seven_panels_with_a_colour_for_each_sys
     assert isinstance(bars, BarChart)
     assert [row.segments[0].style for row in bars.rows] == [0] * 7 + [1] * 7
     assert bars.rows[0].whisker is not None
+
+
+def disrupted(results: Results, causes: Sequence[str]) -> None:
+    """Write a table of messages of each of these causes in each trial."""
+    for trial in results.trials:
+        folder = results.run.tables / "disruptions" / f"trial={trial['trial']}"
+        folder.mkdir(parents=True)
+        rows = [
+            {"cause": cause, "start_s": 5.0 * i, "end_s": 5.0 * (i + 1), "messages": i + 1, "bytes": 9}
+            for cause in causes
+            for i in range(3)
+        ]
+        pq.write_table(pa.Table.from_pylist(rows), folder / "part-00000.parquet")
+
+
+def test_few_causes_of_disruptions_have_the_dashes_of_panels(tmp_path: Path) -> None:
+    results = Results.read(sweep_run(tmp_path / "run", {"system.name": SYSTEMS, "churn.model.kind": MODELS}))
+    disrupted(results, ["loss", "fault split"])
+    many = figures(results)["time-disruptions"]
+    assert isinstance(many, Panels)
+    assert [panel.title for panel in many.charts] == MODELS
+    assert {(style.label, style.colour, style.dash) for style in many.legend} == {
+        ("vitis: fault split", 0, 1),
+        ("vitis: loss", 0, 0),
+        ("rvr: fault split", 1, 1),
+        ("rvr: loss", 1, 0),
+    }
+
+
+def test_many_causes_of_disruptions_have_panels_of_their_own(tmp_path: Path) -> None:
+    results = Results.read(
+        sweep_run(tmp_path / "run", {"system.name": SYSTEMS, "churn.model.kind": MODELS[:4]})
+    )
+    disrupted(results, [f"fault f: {i}" for i in range(5)])
+    many = figures(results)["time-disruptions"]
+    assert isinstance(many, Panels)
+    titles = {f"{model}: fault f: {i}" for model in MODELS[:4] for i in range(5)}
+    assert {panel.title for panel in many.charts} == titles
+    assert [style.label for style in many.legend] == SYSTEMS
 
 
 def test_a_second_key_with_few_values_has_the_dashes(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from io import StringIO
 from typing import Any
 
 import pyarrow as pa
@@ -12,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.console import Console
 
 from analysis.charts.chosen_events import event_trees
 from analysis.charts.delivery_tree import build_tree, draw
@@ -19,6 +21,9 @@ from analysis.charts.results import Results, ResultsError
 from analysis.report.report import write_report
 from emulator.experiment.run.directory import RunDirectory
 from emulator.telemetry.backend_traces import BackendTraces
+from trellis.command.exits import UserError
+from trellis.command.steps import report_run
+from trellis.command.terminal import Screen
 
 
 @pytest.fixture
@@ -137,6 +142,16 @@ def test_an_event_that_is_asked_for_is_drawn_in_each_variant(make_run: Callable[
     assert len({tree.trial for tree in trees}) == 4
     with pytest.raises(ResultsError, match=r"has no event 9. Its events: 1 to 4"):
         event_trees(replace(results, asked_events=(9,)))
+
+
+def test_an_event_that_is_not_there_is_refused_before_the_report_is_begun(
+    make_run: Callable[..., RunDirectory],
+) -> None:
+    results = with_events(make_run(), [(1, 11, True, 1.0)])
+    said = StringIO()
+    with pytest.raises(UserError, match="has no event 9"):
+        report_run(results.run, Screen(Console(file=said)), events=[9])
+    assert said.getvalue() == ""
 
 
 def test_a_drawn_event_is_linked_to_its_trace_as_a_backend_has_it(

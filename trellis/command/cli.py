@@ -65,6 +65,7 @@ from trellis.command.steps import (
 )
 from trellis.command.trace_commands import check_trace_page
 from trellis.command.trace_commands import commands as trace_commands
+from trellis.command.usage import Commands
 from trellis.command.validate_command import commands as validate_commands
 
 if TYPE_CHECKING:
@@ -72,6 +73,7 @@ if TYPE_CHECKING:
     from emulator.experiment.run.directory import RunDirectory
 
 app = typer.Typer(
+    cls=Commands,
     no_args_is_help=True,
     add_completion=True,
     pretty_exceptions_enable=False,
@@ -294,7 +296,7 @@ def _find_run(
         target, resume = None, target
     if resume is None:
         if target is None:
-            raise UserError("name an experiment file or a run directory")
+            raise UserError("name an experiment file or a run directory, such as experiments/quickstart.yaml")
         spec = load(target, options)
         refuse_draws(spec, target)
         check_expectations(spec, target, options)

@@ -6,6 +6,7 @@ import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
@@ -151,6 +152,8 @@ def report_run(
 
     `traces_at` is as in `Results`. Raises UserError and OSError.
     """
+    if events:
+        _check_events(directory, events)
     with screen.step("writing the report", 0):
         from analysis.charts.results import ResultsError
         from analysis.report.report import write_report
@@ -161,6 +164,17 @@ def report_run(
         except ResultsError as error:
             raise UserError(str(error)) from None
         report_outcome(directory, junit)
+
+
+def _check_events(directory: RunDirectory, events: Sequence[int]) -> None:
+    """Raise UserError if one of these events cannot be drawn."""
+    from analysis.charts.chosen_events import check_asked_events
+    from analysis.charts.results import Results, ResultsError
+
+    try:
+        check_asked_events(replace(Results.read(directory), asked_events=tuple(events)))
+    except ResultsError as error:
+        raise UserError(str(error)) from None
 
 
 def report_outcome(directory: RunDirectory, junit: Path | None) -> None:

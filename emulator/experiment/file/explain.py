@@ -62,6 +62,17 @@ _MEANT = {
 """The advice for keys that other tools have and an experiment does not."""
 
 
+_DURATION = re.compile(r"[\d.]+ *(us|ms|s)")
+"""A time that may stand where the kind of a latency belongs."""
+_ADDED: dict[Key, str] = {
+    ("name",): "name: my-experiment",
+    ("system",): "system: chord",
+    ("peers",): "peers: 100",
+    ("workload",): "workload: {lookups: {rate: 1}}",
+}
+"""Examples of the keys that every experiment has."""
+
+
 def validate(model: type[_Model], values: Mapping[str, Any]) -> tuple[_Model | None, list[Finding]]:
     """Return the model of plain values, types taken strictly; or None and all that is wrong with them."""
     try:
@@ -101,7 +112,8 @@ def _text(error: ErrorDetails, model: type[BaseModel], values: Any, suggest: boo
     if what == "extra_forbidden":
         return _unknown(_key(error, values), model, values) if suggest else "is not a known key"
     if what == "missing":
-        return "is missing. Add it"
+        key = _key(error, values)
+        return f'is missing. Add it, such as "{_ADDED[key]}"' if key in _ADDED else "is missing. Add it"
     if what == "union_tag_not_found":
         return f'"kind" is missing. Known: {", ".join(_kinds(model, _key(error, values)))}'
     if what in ("union_tag_invalid", "literal_error"):
@@ -111,6 +123,8 @@ def _text(error: ErrorDetails, model: type[BaseModel], values: Any, suggest: boo
         tag = context.get("tag", error["input"])
         word = tag if isinstance(tag, str) else _shown(tag)
         where = '"kind" ' if what == "union_tag_invalid" else ""
+        if "constant" in known and _DURATION.fullmatch(word):
+            return f"is {_shown(tag)}. Write {{kind: constant, rtt: {word}}}"
         return f"{where}is {_shown(tag)}. {suggestion(word, known.split(', '))}"
     if what in _BOUNDS:
         name, words = _BOUNDS[what]
@@ -157,11 +171,19 @@ def _as_share(error: ErrorDetails, model: type[BaseModel], values: Any) -> str:
 def _as_begun(error: ErrorDetails, model: type[BaseModel], values: Any) -> str:
     """Return how to write a list or a mapping where something else stands."""
     what, given = error["type"].partition("_")[0], error["input"]
+    if what == "list" and _key(error, values)[:-1] == ("vary",) and isinstance(given, Mapping):
+        name, choices = next(iter(given.items()), ("KEY", []))
+        listed = choices if isinstance(choices, list) else [choices]
+        return f". Write {_key(error, values)[-1]}.{name}: {_shown(listed)}"
     if what == "list":
         of_mappings = bool(fields(types_at(model, (*_key(error, values), 0))))
         single = isinstance(given, str | int | float) and not of_mappings
         return f". Write [{_shown(given)}]" if single else '. Begin each entry with "- "'
-    keys = [key for key in fields(types_at(model, _key(error, values))) if key != "kind"]
+    below_ = fields(types_at(model, _key(error, values)))
+    of_kind = [key for key in below_ if given in _kinds(model, (*_key(error, values), key))]
+    if isinstance(given, str) and of_kind:
+        return f". Write {{{of_kind[0]}: {{kind: {given}}}}}"
+    keys = [key for key in below_ if key != "kind"]
     if _WANTED[what] != _WANTED["dict"] or not keys:
         return ""
     more = ", ..." if len(keys) > _KEYS_SHOWN else ""

@@ -87,10 +87,11 @@ def load(
             del vary[entry]
     fill_kinds(ExperimentSpec, values)
     spec, findings = _with_broken_packages(values, *validate(ExperimentSpec, values))
-    problems += [document.problem(key, text) for key, text in findings]
+    told = [document.problem(key, text) for key, text in findings]
+    problems += told
     if spec is not None and check_files:
         problems += [document.problem(key, text) for key, text in _check_whole(spec)]
-    problems += _variant_problems(document, vary, check_files, check_systems, missing)
+    problems += _variant_problems(document, vary, check_files, check_systems, [*missing, *told])
     problems += _same_values(document, vary) if check_files and not problems else ()
     if problems or spec is None:
         replaced = {dotted(key) for key in document.replaced}
@@ -129,11 +130,11 @@ def _variant_problems(
     vary: dict[str, list[Any]],
     read_files: bool,
     check_systems: bool,
-    missing: Sequence[Problem],
+    before: Sequence[Problem],
 ) -> list[Problem]:
     """Return what is wrong with the variants, each problem once and where it was written.
 
-    Of files that are `missing` it was told already."""
+    Of a key that one of the problems `before` is of, it was told already."""
     contents = None
     if read_files and any(named_files(document.values)):
         from emulator.experiment.file.input_contents import Contents
@@ -157,7 +158,7 @@ def _variant_problems(
         else:
             variant = ", ".join(f"{name}={value}" for name, value in chosen_values(vary, those[0]).items())
             problems.append(document.problem(key, f"{text} (in the variant {variant})"))
-    told = {(problem.place, problem.key) for problem in missing}
+    told = {(problem.place, problem.key) for problem in before}
     return [problem for problem in problems if (problem.place, problem.key) not in told]
 
 

@@ -90,8 +90,7 @@ class Host(SessionHost):
         self.sent = self.sent_to_other_hosts = self.bounced = self.given_up = 0
         self.joined = self.asked = self.delivered = 0
         self.dropped: Counter[str] = Counter()
-        """The envelopes that the emulation lost, by cause. Loss that the experiment asked for is not among
-        them."""
+        """The envelopes that the emulation lost without being asked to, by cause."""
         self.probes = Probes(host_of, clock)
         self._head_start = GATHERING / 2 / clock.scale
         """The trial seconds that a message to another host leaves early, because batches are late
@@ -143,6 +142,8 @@ class Host(SessionHost):
             self._tell_unreachable(channel, peer, request, entered)
         delay = None if fate.stopped_by else self.network.delay(sender, peer, self._random)
         if delay is None:
+            if not fate.stopped_by:
+                channel.count_lost(message, context is not None, self.recorder)
             self._line.go(sender, peer, leaves, message, None)
             return
         if self._waiting >= _WAITING_LIMIT:
@@ -153,8 +154,7 @@ class Host(SessionHost):
             parcel = self._parcel = Parcel(message)
         sent_ns = int(entered * 1e9)
         passage = Passage(sender, peer, parcel, channel.name, request, sent_ns, sent_ns, context)
-        going = self._faults.going(self._go, passage, fate, delay)
-        self._line.go(sender, peer, leaves, message, going)
+        self._line.go(sender, peer, leaves, message, self._faults.going(self._go, passage, fate, delay))
 
     def hand_over(self, peer: int, outcome: Outcome) -> None:
         self.delivered += not isinstance(outcome, Installation)

@@ -169,6 +169,7 @@ class VirtualWorld(RowWorld):
         else:
             drawn = self._network.delay(channel.peer, peer, self._network_random)
             if drawn is None:
+                channel.count_lost(message, context is not None, self.recorder)
                 return
             delay = drawn
         self._order += 1

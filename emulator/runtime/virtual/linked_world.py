@@ -134,6 +134,7 @@ class LinkedWorld(LifeHost):
                 return
         delay = self._network.delay(sender, peer, self._network_random)
         if delay is None:
+            channel.count_lost(message, context is not None, self.recorder)
             self._pass_up_link(sender, peer, leaves, size, None)
             return
         self._order += 1

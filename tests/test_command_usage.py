@@ -1,0 +1,44 @@
+"""A wrong call of the command is answered by an example of a right one."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+
+import pytest
+import typer.main
+from typer.testing import Result
+
+from trellis.command.cli import app
+from trellis.command.usage import EXAMPLES
+
+COMMANDS = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+
+
+def test_every_command_has_an_example() -> None:
+    assert EXAMPLES.keys() == COMMANDS.keys()
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_an_example_is_a_call_that_the_command_takes(name: str) -> None:
+    first, *rest = shlex.split(EXAMPLES[name])
+    assert first == name
+    COMMANDS[name].make_context(name, rest)
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        (["report"], "Missing argument 'RUNDIR'. For example: trellis report runs/"),
+        (["traces", "runs/a"], "Missing option '--to'. For example: trellis traces runs/"),
+        (["export", "runs/a", "hits"], "extra argument(s) (hits). For example: trellis export runs/"),
+        (["export", "runs/a", "--format", "png"], "No such option: --format. For example: trellis export"),
+        (["report", "runs/a", "--event", "x"], "For example: trellis report runs/"),
+        (["run", "a.yaml", "--sets", "peers=2"], "No such option: --sets (Possible options: --set)"),
+        (["rnu"], "No such command 'rnu'. Did you mean 'run'?"),
+    ],
+)
+def test_a_wrong_call_is_told_a_right_one(trellis: Callable[..., Result], call: list[str], told: str) -> None:
+    said = trellis(*call)
+    assert said.exit_code == 2
+    assert told in " ".join(said.output.split())

@@ -1,0 +1,129 @@
+"""Messages that the network's loss takes are counted by type, in each runtime, and told in time."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+from realtime_world import Parts, World
+from recorded_telemetry import points
+from tables_page import columns_of
+
+from analysis.tables.lost_messages import LOST_MESSAGES, lost_messages
+from emulator.experiment.file.spec import TrialSpec
+from emulator.experiment.plan.draw_plan import draw_plan
+from emulator.experiment.run.directory import RunDirectory
+from emulator.runtime.virtual.run_virtual import run_virtual
+from emulator.telemetry import names
+from trellis.v1.overlay import Goodbye
+
+ALL = 0.999999
+"""The share of loss that leaves nothing of a few thousand messages."""
+NETWORKS: dict[str, dict[str, Any]] = {
+    "delays alone": {"network": {"loss": ALL}},
+    "kept order": {"network": {"loss": ALL, "order": "kept"}},
+    "links in order": {"network": {"loss": ALL, "bandwidth": {"up": "10 Mbit/s"}}},
+    "fair links": {"network": {"loss": ALL, "bandwidth": {"up": "10 Mbit/s", "discipline": "fair"}}},
+    "classes of links": {
+        "network": {
+            "bandwidth": {"classes": [{"name": "poor", "share": 1.0, "up": "10 Mbit/s", "loss": ALL}]}
+        }
+    },
+    "bursts": {"network": {"loss": {"kind": "bursts", "mean": ALL, "burst": 1_000_000}}},
+}
+
+
+def totals(folder: Path) -> dict[str, Counter[str]]:
+    """Return the last readings of the counters of sent and lost messages, by metric and message type."""
+    last: dict[str, dict[tuple[str, ...], float]] = {}
+    for name, found in points(folder).items():
+        for attributes, value in found:
+            key = tuple(
+                str(attributes.get(each, "")) for each in (names.MESSAGE_TYPE, names.CHANNEL, names.TRAFFIC)
+            )
+            last.setdefault(name, {})[key] = value
+    summed: dict[str, Counter[str]] = {}
+    for name, by_key in last.items():
+        for key, value in by_key.items():
+            summed.setdefault(name, Counter())[key[0]] += int(value)
+    return summed
+
+
+def run(folder: Path, more: dict[str, Any]) -> dict[str, Counter[str]]:
+    spec = TrialSpec.model_validate(
+        {
+            "system": {"name": "vitis"},
+            "peers": 12,
+            "workload": {
+                "subscriptions": {"kind": "random", "topics": 5, "per_peer": 3, "buckets": 1},
+                "publications": {"events": 10},
+            },
+            "phases": {"join": "2 s", "settle": "3 s", "measure": "5 s", "drain": "5 s"},
+            "telemetry": {"metrics_interval": "5 s"},
+        }
+        | more
+    )
+    directory = RunDirectory(folder / "run").trial("trial")
+    directory.telemetry.mkdir(parents=True)
+    run_virtual(spec, draw_plan(spec), directory, lambda progress: None)
+    return totals(directory.telemetry)
+
+
+@pytest.mark.parametrize("checked", ["1", ""], ids=["messages", "rows"])
+@pytest.mark.parametrize("name", NETWORKS)
+def test_every_message_that_vanishes_is_counted(
+    name: str, checked: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TRELLIS_CHECK", checked)
+    found = run(tmp_path, NETWORKS[name])
+    assert found[names.SENT_MESSAGES].total() > 50
+    assert found[names.LOST_MESSAGES] == found[names.SENT_MESSAGES]
+    assert found[names.LOST_BYTES] == found[names.SENT_BYTES]
+
+
+def test_a_network_without_loss_has_no_such_counters(tmp_path: Path) -> None:
+    found = run(tmp_path, {})
+    assert names.SENT_MESSAGES in found
+    assert not {names.LOST_MESSAGES, names.LOST_BYTES} & found.keys()
+
+
+@pytest.mark.parametrize("loss", [ALL, 0.0])
+def test_a_host_in_real_time_counts_what_its_peers_lose(loss: float, tmp_path: Path) -> None:
+    world = World(tmp_path, loss=loss)
+    peer = world.add(0, Parts)
+    peer.environment.send(1, Goodbye())
+    peer.environment.send(3, Goodbye())
+    world.host.recorder.write_interval(1, 1, 0)
+    world.close()
+    assert totals(tmp_path).get(names.LOST_MESSAGES, Counter()) == ({"Goodbye": 2} if loss else {})
+
+
+def test_readings_become_the_messages_of_each_interval(spark: SparkSession) -> None:
+    of = "maintenance", "overlay", "maintenance"
+    read = [
+        ("a", 5.0, names.SENT_MESSAGES, 10.0, "Ping", *of),
+        ("a", 10.0, names.SENT_MESSAGES, 30.0, "Ping", *of),
+        ("b", 5.0, names.SENT_MESSAGES, 7.0, "Ping", *of),
+        ("b", 10.0, names.SENT_MESSAGES, 7.0, "Ping", *of),
+        ("a", 10.0, names.LOST_MESSAGES, 2.0, "Ping", *of),
+        ("a", 10.0, names.LOST_BYTES, 90.0, "Ping", *of),
+        ("b", 5.0, names.LOST_MESSAGES, 1.0, "Ping", *of),
+        ("b", 10.0, names.LOST_MESSAGES, 1.0, "Ping", *of),
+        ("b", 5.0, names.LOST_BYTES, 40.0, "Ping", *of),
+        ("b", 10.0, names.LOST_BYTES, 40.0, "Ping", *of),
+        ("a", 5.0, names.SENT_MESSAGES, 99.0, "Pong", *of),  # none of them was lost
+    ]
+    columns = (
+        "trial string, host string, at_s double, name string, value double, message string, kind string, "
+        "channel string, traffic string, incarnation int"
+    )
+    tables = {
+        "points": spark.createDataFrame([("t", *row, 0) for row in read], columns),
+        "trials": spark.createDataFrame([("t", 5.0)], "trial string, interval_s double"),
+    }
+    found = lost_messages(tables)
+    assert found.dtypes == spark.createDataFrame([], LOST_MESSAGES).dtypes == columns_of("lost_messages")
+    assert {tuple(row)[5:] for row in found.collect()} == {(0.0, 5.0, 17, 1, 40), (5.0, 10.0, 20, 2, 90)}
