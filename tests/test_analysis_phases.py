@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from small_trial import trial_spec
 from tables_page import columns_of
 
 from analysis.contract.measures import Measure
 from analysis.contract.trials import TrialRecord
+from analysis.measures import of_values
+from analysis.measures.catalogue import own_groups
+from analysis.measures.parts import PLACED, Part, _OfParts, measure_parts
 from analysis.measures.phases import phases_of, write_phases
 from emulator.experiment.run.directory import RunDirectory
 
@@ -26,6 +30,10 @@ REGIONS = {
         "rtt": {"eu": {"eu": "10 ms", "us": "90 ms"}, "us": {"us": "30 ms"}},
     }
 }
+SERIES = (
+    "trial string, start_s double, end_s double, peers_up double, maintenance_messages double, "
+    "maintenance_bytes double"
+)
 
 
 def record(*faults: dict[str, Any], **more: Any) -> TrialRecord:
@@ -57,6 +65,64 @@ def test_each_phase_is_told_of_all_peers_and_of_each_region() -> None:
     ]
 
 
+class _Named(Exception):
+    """A table that was asked for."""
+
+
+class _Naming(Mapping[str, DataFrame]):
+    """Tables of which the first that is asked for is named."""
+
+    def __getitem__(self, name: str) -> DataFrame:
+        raise _Named(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(())
+
+    def __len__(self) -> int:
+        return 0
+
+
+def test_queries_about_parts_read_tables_whose_rows_belong_to_a_part(spark: SparkSession) -> None:
+    read = set()
+    for query in (query for group in own_groups() for query in group.of_parts):
+        with pytest.raises(_Named) as asked:
+            query(_Naming())
+        read.add(str(asked.value))
+    assert {"deliveries", "gets", "puts", "lookups", "broadcasts", "series"} <= read <= set(PLACED)
+
+
+def test_gets_and_false_alarms_of_a_part_are_those_that_began_in_it(spark: SparkSession) -> None:
+    gets = [("v", at, True, found, 1, 1, 1.0, 1, 1) for at, found in ((10.0, 1.0), (20.0, 0.0), (25.0, 1.0))]
+    columns = (
+        "trial string, at_s double, counted boolean, version double, newest int, hops int, delay_ms double, "
+        "messages bigint, traffic_bytes bigint"
+    )
+    found = of_values._gets(
+        _OfParts({"gets": spark.createDataFrame(gets, columns)}, [Part("v", (15, 30))], None)
+    )
+    assert [(row.trial, row.gets, row.get_success) for row in found.collect()] == [("0", 2, 0.5)]
+
+
+def test_a_count_of_a_part_in_which_there_was_nothing_is_0(spark: SparkSession) -> None:
+    alarms = (
+        "trial string, at_s double, subject int, failed boolean, by_disturbed boolean, of_disturbed boolean"
+    )
+    tables = {
+        "false_alarms": spark.createDataFrame([("m", 50.0, 1, True, False, False)], alarms),
+        "view_errors": spark.createDataFrame(
+            [("m", 45.0, 1.0, 4.0)], "trial string, at_s double, wrong_s double, pairs_s double"
+        ),
+        "series": spark.createDataFrame([], SERIES),
+        "trials": spark.createDataFrame(
+            [("m", "membership", "swim", True)],
+            "trial string, serves string, system string, has_faults boolean",
+        ),
+    }
+    early, late = measure_parts(tables, [Part("m", (40.0, 50.0)), Part("m", (50.0, 60.0))], [])
+    assert (early["false_positives"], early["view_accuracy"]) == (0.0, 0.75)
+    assert (late["false_positives"], late["view_accuracy"]) == (1.0, None)
+
+
 def test_the_table_has_what_expectations_of_the_same_parts_are_compared_with(
     spark: SparkSession, tmp_path: Path
 ) -> None:
@@ -71,11 +137,7 @@ def test_the_table_has_what_expectations_of_the_same_parts_are_compared_with(
             [("t", "topics", "vitis", True)],
             "trial string, serves string, system string, has_faults boolean",
         ),
-        "series": spark.createDataFrame(
-            [],
-            "trial string, start_s double, end_s double, peers_up double, maintenance_messages double, "
-            "maintenance_bytes double",
-        ),
+        "series": spark.createDataFrame([], SERIES),
     }
     about = {"hit_ratio": Measure("Hit ratio", "share", "higher", "")}
     written = write_phases(RunDirectory(tmp_path), tables, [record(SPLIT)], about, [])

@@ -52,7 +52,8 @@ class MeasureGroup:
     """The systems in whose trials they are measured; empty: all."""
     of_parts: Mapping[Query, Collection[str]] = field(default_factory=dict)
     """The queries that can be asked about the operations of a part of a trial, with the measures that they
-    then give: most are some of `queries`. They read no tables but those of `analysis.measures.parts`."""
+    then give: most are some of `queries`. They read no tables but those of `analysis.measures.parts`, where
+    each part is a trial of its own."""
 
     def __post_init__(self) -> None:
         for name, measure in self.measures.items():

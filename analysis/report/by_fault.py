@@ -6,8 +6,11 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from analysis.charts.numerals import estimate as estimate_text
+from analysis.charts.numerals import number, quantity, shown_unit
 from analysis.charts.results import Results
 from analysis.contract.figures import Block, Rows, Section, Text
+from analysis.measures.variant_results import estimate
 from analysis.report.over_seeds import mean_text, seeds, told
 
 _ABOUT = (
@@ -77,7 +80,7 @@ def _phases(results: Results, rows: Sequence[Labelled], by_region: bool = False)
     return [
         (
             ", ".join(part for part in (_title(results, name), label, region) if part),
-            *(mean_text(sides.get(side, []), _unit(results, name)) or "—" for side in _SIDES),
+            *(_cell(sides.get(side, []), _unit(results, name)) for side in _SIDES),
         )
         for (name, label, region), sides in sorted(found.items(), key=lambda each: order.index(each[0][0]))
     ]
@@ -94,7 +97,17 @@ def _is_shown(results: Results, row: Mapping[str, Any], by_region: bool) -> bool
 
 
 def _title(results: Results, name: str) -> str:
-    return str(results.measures[name]["title"])
+    unit = shown_unit(_unit(results, name))
+    return f"{results.measures[name]['title']} ({unit})" if unit else str(results.measures[name]["title"])
+
+
+def _cell(of_seeds: Sequence[float | None], unit: str) -> str:
+    """Return the mean over the seeds that have a value with its interval, without the unit."""
+    values = [value for value in of_seeds if value is not None]
+    if not values:
+        return number(None)
+    found = estimate(values)
+    return estimate_text(found.mean, found.ci95, unit)
 
 
 def _unit(results: Results, name: str) -> str:
@@ -123,7 +136,7 @@ def _recovery(results: Results) -> Iterator[Block]:
         [
             (
                 f"{fault}, {label}" if several else fault,
-                mean_text([row["ends_s"] for row in rows], "s"),
+                quantity(rows[0]["ends_s"], "s"),
                 *(_back(rows, *names) for names in columns.values()),
             )
             for (fault, label), rows in sorted(found.items(), key=lambda each: each[1][0]["ends_s"])
@@ -137,7 +150,7 @@ def _back(rows: Sequence[Mapping[str, Any]], before: str, since: str) -> str:
     never = sum(row[since] is None for row in known)
     after = mean_text([row[since] for row in known], "s")
     if not known:
-        return "—"
+        return number(None)
     return "; ".join(part for part in (after, f"not in {never} of {len(known)}" if never else "") if part)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from analysis.charts.numerals import quantity
+from analysis.charts.numerals import number, quantity, shown
 
 
 def measured_text(outcome: Mapping[str, Any]) -> str:
@@ -20,5 +20,5 @@ def measured_text(outcome: Mapping[str, Any]) -> str:
         return ""
     if min(values) == max(values):
         return quantity(values[0], unit)
-    mean = quantity(sum(values) / len(values), unit)
-    return f"{quantity(min(values), unit)} to {quantity(max(values), unit)}, mean {mean}"
+    least, mean = (number(shown(value, unit)) for value in (min(values), sum(values) / len(values)))
+    return f"{least} to {quantity(max(values), unit)}, mean {mean}"

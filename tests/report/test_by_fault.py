@@ -59,7 +59,7 @@ def test_measures_stand_before_during_and_after_a_fault_as_means_over_the_seeds(
     (table,), texts = of_vitis(run)
     assert table.columns == ("Measure", "Before", "During", "After")
     ((name, *cells),) = plain(table)
-    assert name.startswith("hit ratio, ") and cells == ["100 ± 0 %", "40.0 ± 0 %", "—"]
+    assert name.startswith("hit ratio (%), ") and cells == ["100 ± 0", "40.0 ± 0", "—"]
     assert "split: before is 40 to 80 s, during is 80 to 100 s, after is 100 to 160 s." in texts
 
 
@@ -70,7 +70,7 @@ def test_regions_have_a_table_of_their_own(make_run: MakeRun) -> None:
     (whole, regions), _ = of_vitis(run)
     assert len(whole.rows) == 1, "the number of deliveries is neither good nor bad"
     ((name, *cells),) = plain(regions)
-    assert name.endswith(", eu") and cells == ["50.0 ± 0 %", "—", "—"]
+    assert name.endswith(", eu") and cells == ["50.0 ± 0", "—", "—"]
 
 
 def test_each_fault_has_the_time_until_all_is_back_and_in_how_many_seeds_it_is_not(make_run: MakeRun) -> None:
@@ -79,6 +79,7 @@ def test_each_fault_has_the_time_until_all_is_back_and_in_how_many_seeds_it_is_n
     write(run, "recoveries", [[recovery(5.0)], [recovery(None)]])
     (back, _), _ = of_vitis(run)
     assert back.columns == ("Fault", "Ended", "Hit ratio back", "Maintenance back")
+    assert plain(back)[0][1] == "100 s"
     assert plain(back)[0][2:] == ("5 s; not in 1 of 2", "not in 2 of 2")
 
 
@@ -90,8 +91,8 @@ def test_a_run_without_faults_has_no_such_section(make_run: MakeRun) -> None:
     ("measured", "broken", "told"),
     [
         ({"a": 0.5}, 0, "50 %"),
-        ({"a": 0.5, "b": 1.0, "c": 0.9}, 0, "50 % to 100 %, mean 80 %"),
-        ({"a": 0.5, "b": 1.0, "c": None}, 1, "50 % to 100 %, mean 75 %"),
+        ({"a": 0.5, "b": 1.0, "c": 0.9}, 0, "50 to 100 %, mean 80"),
+        ({"a": 0.5, "b": 1.0, "c": None}, 1, "50 to 100 %, mean 75"),
         ({"a": 0.5, "b": 0.6}, 2, ""),
         ({}, 0, ""),
     ],
