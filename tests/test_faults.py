@@ -254,10 +254,10 @@ def test_a_fault_of_rates_alone_tells_how_many_messages_took_the_links(
 def test_messages_that_another_fault_stops_have_taken_the_links_too(
     diary: type[Diary], tmp_path: Path
 ) -> None:
-    slow = fault("slow", links={"peers": [0], "bandwidth": {"up": "1 Mbit/s"}})
-    asked = diary_spec(4, network=NETWORKS["fifo"], faults=[fault(partition={"peers": [0]}), slow])
+    slow = [fault(name, links={"peers": [0], "bandwidth": {"up": "1 Mbit/s"}}) for name in ("one", "two")]
+    asked = diary_spec(4, network=NETWORKS["fifo"], faults=[fault(partition={"peers": [0]}), *slow])
     _, outcome = all_to_all(diary, tmp_path, asked)
-    assert outcome.fidelity.faults[1].messages["at_its_rate"] == 3 * 3
+    assert [each.messages["at_its_rate"] for each in outcome.fidelity.faults[1:]] == [3 * 3] * 2
 
 
 @pytest.mark.parametrize("what", [{"pause": {"peers": [1]}}, {"partition": {"peers": [1]}}])
