@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -101,6 +102,18 @@ def test_gets_and_false_alarms_of_a_part_are_those_that_began_in_it(spark: Spark
         _OfParts({"gets": spark.createDataFrame(gets, columns)}, [Part("v", (15, 30))], None)
     )
     assert [(row.trial, row.gets, row.get_success) for row in found.collect()] == [("0", 2, 0.5)]
+
+
+def test_tables_whose_rows_belong_to_no_part_have_all_of_them_in_each(spark: SparkSession) -> None:
+    tables = {"sessions": spark.createDataFrame([("v", 1), ("w", 2)], "trial string, peer int")}
+    parts = _OfParts(tables, [Part("v", (15, 30)), Part("v", (30, 40), "eu")], None)
+    assert sorted(tuple(row) for row in parts["sessions"].collect()) == [("0", 1), ("1", 1)]
+
+
+def test_the_page_names_the_tables_whose_rows_belong_to_a_part() -> None:
+    page = (Path(__file__).parent.parent / "docs" / "measures.md").read_text()
+    (told,) = re.findall(r"and the tables (.*?) have the rows that belong to it", page, re.DOTALL)
+    assert re.findall(r"`(\w+)`", told) == sorted(PLACED)
 
 
 def test_a_count_of_a_part_in_which_there_was_nothing_is_0(spark: SparkSession) -> None:

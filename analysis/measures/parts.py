@@ -38,6 +38,7 @@ PLACED: Mapping[str, Placed] = {
     "handled": Placed("published_s", "peer"),
     "installations": Placed("asked_s", "peer"),
     "lookups": Placed("at_s", "origin"),
+    "observations": Placed("at_s", "peer"),
     "operations": Placed("at_s", "peer"),
     "puts": Placed("at_s", "peer"),
     "series": Placed("start_s", until="end_s"),
