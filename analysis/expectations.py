@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, field
 from typing import Any
 
-from analysis.contract.measures import STATE_PREFIX, Measure
+from analysis.contract.measures import STATE_PREFIX, Measure, Tables
 from analysis.contract.trials import TrialRecord
+from analysis.contract.trouble import Trouble
 from analysis.measures.applicable import Trial, asked_of
 from analysis.measures.catalogue import own_measures
 from analysis.measures.every_trial import COUNTS
-from analysis.measures.measure_run import Measured
+from analysis.measures.measure_run import Measured, Values
 from analysis.measures.of_faults import RECOVERS
-from analysis.measures.parts import Window, measurable
+from analysis.measures.parts import Part, measurable, measure_parts
 from emulator.experiment.file.expectation import Expectation
 from emulator.experiment.file.keys import suggestion
 from emulator.experiment.file.spec import ExperimentSpec
-from emulator.experiment.file.trial_part import TrialPart
 from emulator.experiment.file.variants import variants
 from emulator.experiment.run.seals import is_changed
 
@@ -45,6 +45,8 @@ class Outcome:
     trials: int
     """The number of trials that were compared."""
     broken: list[Broken]
+    measured: dict[str, float | None] = field(default_factory=dict)
+    """The value of each trial in the measure's unit; none of invariants on the states of peers."""
 
     @property
     def holds(self) -> bool:
@@ -135,15 +137,26 @@ def _misfit_of_part(expectation: Expectation, spec: ExperimentSpec, known: Seque
     return ""
 
 
-def parts_of(spec: ExperimentSpec) -> list[TrialPart]:
-    """Return the parts of trials that expectations are about, each once."""
-    parts = (Expectation.parse(text).part for text in spec.expect)
-    return list({part.text: part for part in parts if part is not None}.values())
-
-
-def windows_of(part: TrialPart, records: Sequence[TrialRecord]) -> dict[str, Window]:
-    """Return the trial times (s) between which the part is, by trial."""
-    return {record.name: part.window(record.spec.phases.measured, record.spec.faults) for record in records}
+def measure_expected(
+    tables: Tables,
+    spec: ExperimentSpec,
+    records: Sequence[TrialRecord],
+    troubles: list[Trouble],
+    only: Set[str] | None = None,
+) -> dict[str, dict[str, Values]]:
+    """Return the measures of the parts of trials that expectations are about, by the text of the part and by
+    trial. `troubles` and `only` are those of `measure_parts`."""
+    expected = (Expectation.parse(text).part for text in spec.expect)
+    each = {part.text: part for part in expected if part is not None}
+    those = [(text, record) for text in each for record in records]
+    parts = [
+        Part(record.name, each[text].window(record.spec.phases.measured, record.spec.faults))
+        for text, record in those
+    ]
+    found: dict[str, dict[str, Values]] = {text: {} for text in each}
+    for (text, record), values in zip(those, measure_parts(tables, parts, troubles, only), strict=True):
+        found[text][record.name] = values
+    return found
 
 
 def _trials(spec: ExperimentSpec) -> list[Trial]:
@@ -172,13 +185,17 @@ def judge_expectations(
         values = found.values if part is None else found.of_parts.get(part.text, {})
         measure = found.about.get(expectation.measure)
         unit = measure.unit if measure is not None else ""
-        broken = []
+        measured: dict[str, float | None] = {}
         for record in records:
             of_trial = values.get(record.name, {})
-            measured = of_trial.get(expectation.measure)
-            if measured is None and expectation.measure in COUNTS.intersection(of_trial):
-                measured = 0.0
-            if measured is None or not expectation.holds(measured, unit):
-                broken.append(Broken(record.name, measured))
-        outcomes.append(Outcome(text, expectation.measure, unit, len(records), broken))
+            value = of_trial.get(expectation.measure)
+            if value is None and expectation.measure in COUNTS.intersection(of_trial):
+                value = 0.0
+            measured[record.name] = value
+        broken = [
+            Broken(trial, value)
+            for trial, value in measured.items()
+            if value is None or not expectation.holds(value, unit)
+        ]
+        outcomes.append(Outcome(text, expectation.measure, unit, len(records), broken, measured))
     return outcomes

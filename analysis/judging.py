@@ -17,10 +17,9 @@ from pyspark.sql import SparkSession
 from analysis.contract.trials import TrialRecord
 from analysis.engine.spark_session import spark_session
 from analysis.engine.stages import MEASURING, READING, STARTING, SUMMARY, Stages, Tell
-from analysis.expectations import parts_of, windows_of
+from analysis.expectations import measure_expected
 from analysis.measures.catalogue import own_measures
 from analysis.measures.measure_run import Measured, measure_all
-from analysis.measures.parts import measure_part
 from analysis.measures.series import add_series
 from analysis.pipeline import has_much, read_whole, trace_bytes
 from analysis.summary import summarize
@@ -77,10 +76,8 @@ def _measure(
         add_series(tables)
         stages.begin(MEASURING)
         measured = measure_all(tables, of_trials)
-        for part in parts_of(experiment):
-            of_part = {each.measure for each in expected if each.part == part}
-            windows = windows_of(part, records)
-            measured.of_parts[part.text] = measure_part(tables, windows, tables.troubles, of_part)
+        of_parts = {each.measure for each in expected if each.part is not None}
+        measured.of_parts.update(measure_expected(tables, experiment, records, tables.troubles, of_parts))
     for values in (measured.values, *measured.of_parts.values()):
         for trial, of_trial in values.items():
             values[trial] = {name: v for name, v in of_trial.items() if v is not None or name in asked}

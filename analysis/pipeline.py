@@ -11,9 +11,9 @@ from analysis.contract.trials import TrialRecord, read_experiment, read_trials
 from analysis.contract.trouble import Trouble
 from analysis.engine.spark_session import spark_session
 from analysis.engine.stages import MEASURING, READING, SERIES, STARTING, SUMMARY, Stages, Tell
-from analysis.expectations import parts_of, windows_of
+from analysis.expectations import measure_expected
 from analysis.measures.measure_run import Measured, measure_all
-from analysis.measures.parts import measure_part
+from analysis.measures.phases import write_phases
 from analysis.measures.series import build_series
 from analysis.summary import summarize
 from analysis.tables.absences import Absence, listed
@@ -22,7 +22,6 @@ from analysis.tables.impossible import judged
 from analysis.tables.observations import listed_unmeasured
 from analysis.tables.reconciliation import Found, reconcile
 from emulator.experiment.file.spec import ExperimentSpec
-from emulator.experiment.file.trial_part import TrialPart
 from emulator.experiment.plan.provenance import check_tables
 from emulator.experiment.plan.tables import check_plan
 from emulator.experiment.run.directory import RunDirectory
@@ -56,17 +55,16 @@ def analyze(run: RunDirectory, tell: Tell, spark: SparkSession | None = None) ->
     ready = [record for record in records if record.has_telemetry]
     size = trace_bytes(ready)
     with Stages(tell, size, READING if spark else STARTING) as stages:
-        parts = parts_of(experiment)
         measured = Measured({}, {})
         wrong: dict[str, list[Check]] = {}
         away: dict[str, list[Absence]] = {}
         found: list[Found] = []
         if ready and spark is not None:
-            measured, away, wrong = _measure(run, ready, parts, stages, spark, found)
+            measured, away, wrong = _measure(run, ready, experiment, stages, spark, found)
         elif ready:
             stages.begin(STARTING)
             with spark_session(optimize=has_much(size)) as own:
-                measured, away, wrong = _measure(run, ready, parts, stages, own, found)
+                measured, away, wrong = _measure(run, ready, experiment, stages, own, found)
         stages.begin(SUMMARY)
         compared = {record.name: [*reconcile(record, found), *wrong.get(record.name, ())] for record in ready}
         return summarize(run, experiment, records, measured, away, compared, is_whole=True)
@@ -88,7 +86,7 @@ def read_whole(run: RunDirectory) -> tuple[ExperimentSpec, list[TrialRecord]]:
 def _measure(
     run: RunDirectory,
     records: Sequence[TrialRecord],
-    parts: Sequence[TrialPart],
+    experiment: ExperimentSpec,
     stages: Stages,
     spark: SparkSession,
     found: list[Found],
@@ -99,8 +97,8 @@ def _measure(
     tables = build_series(run, tables, records, troubles)
     stages.begin(MEASURING)
     measured = measure_all(tables)
-    for part in parts:
-        measured.of_parts[part.text] = measure_part(tables, windows_of(part, records), troubles)
+    measured.of_parts.update(measure_expected(tables, experiment, records, troubles))
+    write_phases(run, tables, records, measured.about, troubles)
     measured.troubles[:0] = troubles
     measured.not_numbers.update(listed_unmeasured(tables))
     return measured, listed(tables), judged(spark, tables, records)

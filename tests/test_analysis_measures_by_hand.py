@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from analysis.measures import by_content, event_delivery, every_trial, of_lookups
-from analysis.measures.parts import measure_part
+from analysis.measures.parts import Part, measure_parts
 from analysis.measures.series import _maintenance
 from analysis.tables.sessions import sessions
 from emulator.network.access_links import DOWN_LINK_DROP, UP_LINK_DROP
@@ -42,26 +42,43 @@ def test_quantiles_of_deliveries_are_those_of_their_names(spark: SparkSession) -
 
 def test_the_measures_of_a_part_are_those_of_the_operations_that_began_in_it(spark: SparkSession) -> None:
     columns = (
-        "published_s double, expected boolean, delivered boolean, hops int, fewest_hops int, "
+        "published_s double, peer int, expected boolean, delivered boolean, hops int, fewest_hops int, "
         "delay_ms double, copies bigint, duplicates bigint, repeated bigint"
     )
     rows = [
-        (trial, at, True, at >= 20.0, 1, 1, at, 1, 0, 0)
+        (trial, at, peer, True, at >= 20.0, 1, 1, at, 1, 0, 0)
         for trial in ("t", "u")
-        for at in (10.0, 19.9, 20.0, 25.0, 30.0)
+        for at, peer in ((10.0, 1), (19.9, 2), (20.0, 1), (25.0, 2), (30.0, 1))
     ]
+    intervals = [
+        ("t", 0.0, 10.0, 1.0, 9.0),
+        ("t", 15.0, 20.0, 1.0, 5.0),
+        ("t", 20.0, 25.0, 3.0, None),
+        ("t", 25.0, 30.0, 1.0, 9.0),
+        ("t", 28.0, 38.0, 1.0, 40.0),
+    ]
+    series = (
+        "trial string, start_s double, end_s double, peers_up double, maintenance_messages double, "
+        "maintenance_bytes double"
+    )
     tables = {
         "deliveries": spark.createDataFrame(rows, f"trial string, {columns}"),
+        "series": spark.createDataFrame([(*row, row[-1]) for row in intervals], series),
         "trials": spark.createDataFrame(
             [("t", "topics", "vitis", False), ("u", "topics", "vitis", False)],
             "trial string, serves string, system string, has_faults boolean",
         ),
     }
-    found = measure_part(tables, {"t": (15.0, 30.0), "u": (40.0, 50.0)}, [])
-    assert found["t"]["hit_ratio"] == pytest.approx(2 / 3) and found["t"]["expected"] == 3
-    assert found["t"]["delay_ms_max"] == 25.0
-    assert set(found["u"].values()) == {None}, "no operation began in that part of the other trial"
-    assert "bytes_per_event" not in found["t"]
+    homes = spark.createDataFrame([("t", 1, "eu"), ("t", 2, "us")], "trial string, peer int, region string")
+    parts = [Part("t", (15.0, 30.0)), Part("u", (40.0, 50.0)), Part("t", (0.0, 99.0), "eu")]
+    parts.append(Part("t", (0.0, 99.0), "us"))
+    found, empty, eu, us = measure_parts(tables, parts, [], homes=homes)
+    assert found["hit_ratio"] == pytest.approx(2 / 3) and found["expected"] == 3
+    assert found["delay_ms_max"] == 25.0
+    assert set(empty.values()) == {None}, "no operation began in that part of the other trial"
+    assert "bytes_per_event" not in found
+    assert (eu["expected"], eu["hit_ratio"], us["expected"], us["delay_ms_max"]) == (3, 2 / 3, 2, 25.0)
+    assert found["maintenance_messages_per_s"] == 7.0 and eu["maintenance_messages_per_s"] is None
 
 
 def test_variation_is_that_of_a_sample_and_ends_with_the_calm(spark: SparkSession) -> None:

@@ -38,6 +38,7 @@ SPEC: dict[str, Any] = {
         "timer_lateness_p99": "5 s",
         "delay_error_p99": "5 s",
         "session_error_p99": "60 s",
+        "fault_error": "60 s",
         "loop_stall": "20 s",
     },
 }

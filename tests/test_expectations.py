@@ -145,6 +145,7 @@ def test_each_trial_is_compared_and_one_that_was_not_measured_is_not_as_expected
     (outcome,) = judged(values, "hit_ratio >= 99 %")
     assert (outcome.text, outcome.unit, outcome.trials) == ("hit_ratio >= 99 %", "share", 4)
     assert outcome.broken == [Broken("a-2", 0.9), Broken("b-1", None), Broken("b-2", None)]
+    assert outcome.measured == {"a-1": 0.995, "a-2": 0.9, "b-1": None, "b-2": None}
     assert not outcome.holds
     assert judged({"a-1": {"hit_ratio": 1.0}}, "hit_ratio >= 99 %")[0].holds
     assert not judged({}, "hit_ratio >= 99 %")[0].holds

@@ -234,13 +234,30 @@ def test_the_report_of_worse_links_counts_the_messages_of_which_senders_tell(
     assert slow_report.messages["delayed"] == told["fault slow delays"] >= 2 * 3
 
 
-def test_a_fault_of_rates_alone_is_reported(diary: type[Diary], tmp_path: Path) -> None:
-    links = {"peers": [0, 1], "bandwidth": "1 Mbit/s"}
+@pytest.mark.parametrize(
+    ("rates", "messages"),
+    # A message in each of three seconds from each of four peers to each other one.
+    [("1 Mbit/s", 3 * 10), ({"up": "1 Mbit/s"}, 3 * 6), ({"down": "1 Mbit/s"}, 3 * 6)],
+)
+def test_a_fault_of_rates_alone_tells_how_many_messages_took_the_links(
+    diary: type[Diary], tmp_path: Path, rates: Any, messages: int
+) -> None:
+    links = {"peers": [0, 1], "bandwidth": rates}
     asked = diary_spec(4, network=NETWORKS["fifo"], faults=[fault("congested", links=links)])
     _, outcome = all_to_all(diary, tmp_path, asked)
     (report,) = outcome.fidelity.faults
     assert (report.begun_s, report.ended_s, report.peers) == (2.0, 5.0, 2)
+    assert report.messages.pop("at_its_rate") == messages
     assert not any(report.messages.values())
+
+
+def test_messages_that_another_fault_stops_have_taken_the_links_too(
+    diary: type[Diary], tmp_path: Path
+) -> None:
+    slow = [fault(name, links={"peers": [0], "bandwidth": {"up": "1 Mbit/s"}}) for name in ("one", "two")]
+    asked = diary_spec(4, network=NETWORKS["fifo"], faults=[fault(partition={"peers": [0]}), *slow])
+    _, outcome = all_to_all(diary, tmp_path, asked)
+    assert [each.messages["at_its_rate"] for each in outcome.fidelity.faults[1:]] == [3 * 3] * 2
 
 
 @pytest.mark.parametrize("what", [{"pause": {"peers": [1]}}, {"partition": {"peers": [1]}}])

@@ -42,6 +42,7 @@ SPEC: dict[str, Any] = {
         "timer_lateness_p99": "25 s",
         "delay_error_p99": "25 s",
         "session_error_p99": "25 s",
+        "fault_error": "25 s",
         "loop_stall": "25 s",
     },
 }

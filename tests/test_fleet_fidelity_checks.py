@@ -17,6 +17,7 @@ from coordinator_world import (
     spec_of,
 )
 
+from emulator.experiment.plan.draw_plan import draw_plan
 from emulator.fleet.coordinator.coordinator import Coordinator
 from emulator.fleet.coordinator.fidelity_checks import judge
 from emulator.fleet.host.stop_signals import WORD
@@ -83,6 +84,25 @@ def test_what_a_host_says_is_one_line_that_a_terminal_can_show(
     coordinator.lose("host-0", "silent")
     told = reasons(coordinator, **fields)
     assert told and told.isprintable() and len(told) < 10_000
+
+
+@pytest.mark.parametrize(
+    ("late_s", "allowed", "valid"),
+    [(0.049, {}, True), (0.051, {}, False), (0.051, {"fault_error": "60 ms"}, True)],
+)
+@pytest.mark.parametrize("end", ["begun_s", "ended_s"])
+def test_a_fault_that_begins_or_ends_too_late_makes_the_trial_invalid(
+    late_s: float, allowed: dict[str, str], valid: bool, end: str
+) -> None:
+    split = {"name": "split", "at": "4 s", "for": "2 s", "partition": {"share": 0.5}}
+    asked = spec_of(5, faults=[split], fidelity=allowed)
+    made = Coordinator(asked, draw_plan(asked), "experiment", "trial")
+    begin(made)
+    times = {"begun_s": 4.0, "ended_s": 6.0}
+    times[end] += late_s
+    found = reasons(made, faults=[control_pb2.FaultTimes(fault=0, messages={"crossed": 0}, **times)])
+    assert (not found) is valid
+    assert valid or "fault time error, longest: 51 ms, limit 50 ms" in found
 
 
 def allowing(peers: int, **fidelity: object) -> Coordinator:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -128,6 +129,24 @@ def test_links_tell_how_long_messages_waited_in_the_measure_phase(
     assert (told.link_class, told.way, told.messages, told.bytes) == (0, "up", 4, 4 * SIZE)
     assert (told.wait_mean_ms, told.wait_max_ms) == pytest.approx((mean, longest))
     assert longest <= told.wait_p99_ms <= longest * 1.04
+
+
+@pytest.mark.parametrize("way", ["up", "down"])
+@pytest.mark.parametrize(
+    ("discipline", "order"),
+    [("fifo", "any"), ("fair", "kept"), ("fair", "any")],
+    ids=["fifo", "shared", "in words"],
+)
+def test_fidelity_has_the_drops_and_the_load_of_links(
+    diary: type[Diary], tmp_path: Path, discipline: str, order: str, way: str
+) -> None:
+    asked = spec(2, {way: "10 Mbit/s", "queue": "2 ms", "discipline": discipline}, order=order)
+    _, outcome = arrivals(diary, tmp_path, asked, [(0, 1)] * 4)
+    (told,) = json.loads(outcome.directory.fidelity.read_text())["links"]
+    assert (told["way"], told["drops"]) == (way, 2)
+    begin, end = asked.phases.measured
+    assert told["load"] == pytest.approx(2 * 8 * SIZE / (10e6 * 2 * (min(end, 10.0) - begin)), abs=1e-6)
+    assert "busy_s" not in told, "the virtual clock does not measure rates"
 
 
 def test_links_tell_nothing_of_other_phases(diary: type[Diary], tmp_path: Path) -> None:

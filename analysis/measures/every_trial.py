@@ -118,6 +118,19 @@ def _traffic(tables: Tables) -> DataFrame:
     )
 
 
+def _maintenance_of_part(tables: Tables) -> DataFrame:
+    """Return what a peer sent by timers in the intervals of the time series, each weighted by its peers."""
+    of_units = {"messages": "maintenance_messages", "bytes": "maintenance_bytes"}
+    peer_seconds = F.col("peers_up") * (F.col("end_s") - F.col("start_s"))
+    means = [
+        F.try_divide(
+            F.sum(F.col(column) * peer_seconds), F.sum(F.when(F.col(column).isNotNull(), peer_seconds))
+        ).alias(f"maintenance_{unit}_per_s")
+        for unit, column in of_units.items()
+    ]
+    return tables["series"].groupBy("trial").agg(*means)
+
+
 def _absences(tables: Tables) -> DataFrame:
     return tables["absences"].groupBy("trial").agg(F.count_distinct("peer").alias("peers_away"))
 
@@ -178,4 +191,5 @@ EVERY_TRIAL = MeasureGroup(
         _unreadable,
     ),
     zero=("lost_telemetry", "peers_away"),
+    of_parts={_maintenance_of_part: ("maintenance_messages_per_s", "maintenance_bytes_per_s")},
 )

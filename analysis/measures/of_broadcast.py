@@ -158,5 +158,13 @@ def _repairs(tables: Tables) -> DataFrame:
     )
 
 
-BROADCAST = MeasureGroup(grouped(_HEADINGS, _MEASURES), (_broadcasts, _surplus, _after_faults, _repairs))
+_OF_PARTS = (
+    *("broadcasts", "broadcast_reliability", "broadcast_atomic", "broadcast_redundancy", "broadcast_control"),
+    *("broadcast_last_ms", "broadcast_last_hops", "broadcast_ms_50", "broadcast_ms_90", "broadcast_ms_99"),
+)
+BROADCAST = MeasureGroup(
+    grouped(_HEADINGS, _MEASURES),
+    (_broadcasts, _surplus, _after_faults, _repairs),
+    of_parts={_broadcasts: _OF_PARTS},
+)
 """The measures of trials whose peers send messages to all."""

@@ -32,12 +32,19 @@ _MEASURES = {
     ),
 }
 
+_TIMES = ("begins_s", "ends_s", "quiet_until_s")
+_BEFORE = ("hit_ratio_before", "lookup_success_before", "maintenance_before")
 RECOVERS: Final = {"recovery_s": "hit_ratio", "lookup_recovery_s": "lookup_success"}
 """The measures of recovery that only some workloads have, with what recovers."""
 
 
-def _recoveries(tables: Tables) -> DataFrame:
-    """Return the time (s) until each value is back: null where it is not, after some fault."""
+def recoveries(tables: Tables) -> DataFrame:
+    """Return the rows of the table `recoveries`, one for each fault that ends in quiet (table `faults`).
+
+    The columns are trial, fault, begins_s, ends_s, quiet_until_s, hit_ratio_before?, lookup_success_before?,
+    maintenance_before? (messages/s of a peer), and the time (s) until each of the three is back: null where
+    it is not, or where nothing was measured before.
+    """
     series, faults = tables["series"], tables["faults"]
     success = F.col("lookup_success") * F.col("lookups") if "lookups" in series.columns else F.lit(None)
     looked_up = F.col("lookups") if "lookups" in series.columns else F.lit(None)
@@ -53,8 +60,8 @@ def _recoveries(tables: Tables) -> DataFrame:
         .where(F.col("end_s") <= F.col("first_s"))
         .groupBy("trial")
         .agg(
-            _ratio("delivered", "expected").alias("hit_before"),
-            _ratio("succeeded", "looked_up").alias("lookup_before"),
+            _ratio("delivered", "expected").alias("hit_ratio_before"),
+            _ratio("succeeded", "looked_up").alias("lookup_success_before"),
             F.avg("maintained").alias("maintenance_before"),
         )
     )
@@ -77,17 +84,25 @@ def _recoveries(tables: Tables) -> DataFrame:
         .join(before, "trial")
         .select(
             *("trial", "fault", (F.col("start_s") - F.col("ends_s")).alias("since_s")),
-            good("delivered", "expected", "hit_before").alias("recovery_s"),
-            good("succeeded", "looked_up", "lookup_before").alias("lookup_recovery_s"),
+            good("delivered", "expected", "hit_ratio_before").alias("recovery_s"),
+            good("succeeded", "looked_up", "lookup_success_before").alias("lookup_recovery_s"),
             calm.alias("maintenance_recovery_s"),
         )
         .groupBy("trial", "fault")
         .agg(*(F.min(F.when(F.col(name), F.col("since_s"))).alias(name) for name in _MEASURES))
     )
-    every = faults.select("trial", "fault").join(after, ["trial", "fault"], "left")
-    return every.groupBy("trial").agg(
-        *(F.when(F.count_if(F.col(name).isNull()) == 0, F.max(name)).alias(name) for name in _MEASURES)
+    return (
+        faults.join(before, "trial", "left")
+        .join(after, ["trial", "fault"], "left")
+        .select("trial", "fault", *_TIMES, *_BEFORE, *_MEASURES)
     )
+
+
+def _longest(tables: Tables) -> DataFrame:
+    """Return the longest time (s) until each value is back: null where it is not, after some fault."""
+    return recoveries(tables).groupBy("trial").agg(
+        *(F.when(F.count_if(F.col(name).isNull()) == 0, F.max(name)).alias(name) for name in _MEASURES)
+    )  # fmt: skip
 
 
 def _ratio(part: str, whole: str) -> Column:
@@ -95,6 +110,6 @@ def _ratio(part: str, whole: str) -> Column:
 
 
 RECOVERY = MeasureGroup(
-    grouped({"Recovery": ("recovery", "lookup_recovery", "maintenance_recovery")}, _MEASURES), (_recoveries,)
+    grouped({"Recovery": ("recovery", "lookup_recovery", "maintenance_recovery")}, _MEASURES), (_longest,)
 )
 """The measures of trials that have faults."""

@@ -159,9 +159,12 @@ def _of_alarms(tables: Tables) -> DataFrame:
     )  # fmt: skip
 
 
+def _accuracy(tables: Tables) -> DataFrame:
+    return tables["view_errors"].groupBy("trial").agg(accuracy().alias("view_accuracy"))
+
+
 def _of_errors(tables: Tables) -> DataFrame:
-    errors = tables["view_errors"]
-    found = errors.groupBy("trial").agg(accuracy().alias("view_accuracy"))
+    errors, found = tables["view_errors"], _accuracy(tables)
     if "faults" not in tables:
         return found.withColumn("view_recovery_s", F.lit(None).cast("double"))
     over = tables["faults"].groupBy("trial").agg(F.max("ends_s").alias("over_s"))
@@ -194,12 +197,14 @@ def accuracy() -> Column:
     return F.try_divide(pairs - wrong, pairs)
 
 
+_ALARMS = (
+    *("false_positives", "false_positives_healthy", "false_positive_members", "suspicions"),
+    "disturbed_false_positives",
+)
 MEMBERSHIP = MeasureGroup(
     grouped(_HEADINGS, _MEASURES),
     (_of_changes, _of_alarms, _of_errors, _probes, _load),
-    zero=(
-        *("false_positives", "false_positives_healthy", "false_positive_members", "suspicions"),
-        *("disturbed_false_positives", "changes"),
-    ),
+    zero=(*_ALARMS, "changes"),
+    of_parts={_accuracy: ("view_accuracy",), _of_alarms: _ALARMS},
 )
 """The measures of trials whose peers keep a view of who is up."""

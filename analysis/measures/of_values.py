@@ -84,6 +84,9 @@ def _load(tables: Tables) -> DataFrame:
 VALUES = MeasureGroup(
     grouped(_HEADINGS, _MEASURES),
     (_gets, _puts, _load),
-    of_parts={_gets: [name for name in _MEASURES if name.startswith("get")]},
+    of_parts={
+        _gets: [name for name in _MEASURES if name.startswith("get")],
+        _puts: [name for name in _MEASURES if name.startswith("put_")],
+    },
 )
 """The measures of trials whose peers put and get values."""

@@ -15,6 +15,7 @@ from analysis.contract.workload_kinds import Kind, kinds
 from analysis.engine.one_partition import few, gathered
 from analysis.measures.aggregates import mean_ms
 from analysis.measures.distributions import delay_cdf
+from analysis.measures.of_faults import recoveries
 from analysis.tables.build_tables import Tables
 from analysis.tables.deliveries import published
 from analysis.tables.in_making import TablesInMaking
@@ -48,6 +49,8 @@ def add_series(making: TablesInMaking) -> None:
     known, _ = kinds(record.serves for record in making.records)
     _write_with_kinds(making, known, "series", _series, "start_s")
     _write_with_kinds(making, known, "delay_cdf", delay_cdf, "operation", "unit", "value")
+    if "faults" in making:
+        making.write("recoveries", lambda: recoveries(making), "fault")
     for table, those in of_packages(making.records, making):
         making.make(table, those)
 

@@ -55,5 +55,9 @@ def fault_rows(fidelity: Mapping[str, Any]) -> Iterator[FaultRow]:
             sum(each["begun_s"] is not None for each in told),
             max(errors, default=None),
             sum(each["peers"] for each in told),
-            ", ".join(f"{count:,} {what}" for what, count in counts.items() if count or what == "crossed"),
+            ", ".join(
+                f"{count:,} {what.replace('_', ' ')}"
+                for what, count in counts.items()
+                if count or what in ("crossed", "at_its_rate")
+            ),
         )

@@ -12,6 +12,7 @@ from jinja2 import UndefinedError
 
 from analysis.charts.results import Results, ResultsError
 from analysis.report.by_what_is_varied import shown_by_what_is_varied
+from analysis.report.expected import measured_text
 from analysis.report.faults_told import fault_rows
 from analysis.report.measures_section import measure_groups, measures_shown
 from analysis.report.outcome import leading, outcome
@@ -124,6 +125,7 @@ def _page(results: Results) -> str:
         head=[by_id[name] for name in head],
         figures=figures,
         expectations=results.summary.get("expectations", []),
+        measured_text=measured_text,
         claims=results.claims,
         sections=shown.sections,
     )

@@ -17,6 +17,7 @@ from analysis.contract.figures import Block, Chart, Figure, Part, Rows, Section,
 from analysis.contract.packages import Brought, brought
 from analysis.contract.trouble import FAILURES, Trouble, Unfit
 from analysis.contract.workload_kinds import Kind, in_every_run, named
+from analysis.report.by_fault import BY_FAULT
 from analysis.report.by_region import BY_REGION
 from analysis.report.figures_by_variant import MAINTENANCE
 from analysis.report.figures_time import PEERS_UP
@@ -150,6 +151,7 @@ def _sections(known: Sequence[Kind], troubles: list[Trouble]) -> list[Brought[Se
     of_packages, refused = brought("sections", Section)
     troubles += refused
     found = [
+        Brought(BY_FAULT, "what is told of the phases of faults"),
         Brought(BY_REGION, "what is told of regions"),
         Brought(LOST, "what is told of lost messages"),
         Brought(LINKS, "what is told of links"),

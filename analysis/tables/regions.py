@@ -27,20 +27,25 @@ def have_regions(records: Sequence[TrialRecord]) -> bool:
     return any(record.spec.network.latency.region_names for record in records)
 
 
-def regions(spark: SparkSession, records: list[TrialRecord], tables: Mapping[str, DataFrame]) -> DataFrame:
-    """Return the rows of the table `regions`: for each region and sort of outcome those that were asked for.
-
-    Deliveries belong to the region of the peer that was to get the event, all else to that of the peer that
-    asked.
-    """
+def homes(spark: SparkSession, records: Sequence[TrialRecord]) -> DataFrame:
+    """Return the region of each peer that is in one: trial, peer, region."""
     rows = [
         {"trial": record.name, "location": location, "region": name}
         for record in records
         for location, name in enumerate(record.spec.network.latency.region_names)
     ]
     places = few(spark.createDataFrame(pa.Table.from_pylist(rows, _PLACES)))
-    peers = read_plan(spark, records, "peers").join(places, ["trial", "location"])
-    home = peers.select("trial", "peer", "region")
+    peers = read_plan(spark, list(records), "peers").join(places, ["trial", "location"])
+    return peers.select("trial", "peer", "region")
+
+
+def regions(spark: SparkSession, records: list[TrialRecord], tables: Mapping[str, DataFrame]) -> DataFrame:
+    """Return the rows of the table `regions`: for each region and sort of outcome those that were asked for.
+
+    Deliveries belong to the region of the peer that was to get the event, all else to that of the peer that
+    asked.
+    """
+    home = homes(spark, records)
     counted = home.groupBy("trial", "region").agg(F.count("*").alias("peers"))
     parts = [
         _of(tables["deliveries"].where("expected"), "peer", "deliveries", F.col("delivered"), home),

@@ -17,6 +17,10 @@ _COUNTED: Final = {"stopped": "", "delayed": " delays", "doubled": " duplicates"
 """The ends of the observations' names, by the word for what a fault did to the messages."""
 
 
+AT_ITS_RATE: Final = "at_its_rate"
+"""The word for messages that took links whose rate a fault changes."""
+
+
 class Fate:
     """What becomes of a message that is sent while faults hold."""
 
@@ -55,11 +59,24 @@ class _Fault:
         self._partition = spec.partition
         self._links = spec.links
         self._between = spec.links is not None and spec.links.between is not None
+        rates = None if spec.links is None else spec.links.bandwidth
+        self._changes_up = rates is not None and rates.up is not None
+        """This is true if the up links of the peers that are hit have another rate; so is `_changes_down` of
+        their down links."""
+        self._changes_down = rates is not None and rates.down is not None
+        self.at_its_rate = None if rates is None else 0
+        """The number of messages that were sent over links whose rate it changes, None if it changes none."""
         self._hit = bytearray(peers)
         """For each peer 1 if it is hit, or 2 if it is in the second of two groups between which it holds."""
         for side, some in ((1, hit), (2, second)):
             for peer in some:
                 self._hit[peer] = side
+
+    def count(self, sender: int, receiver: int) -> None:
+        """Count a message if it takes a link whose rate the fault changes."""
+        if self.at_its_rate is not None:
+            up, down = self._changes_up and self._hit[sender], self._changes_down and self._hit[receiver]
+            self.at_its_rate += 1 if up or down else 0
 
     def bear_on(self, fate: Fate, sender: int, receiver: int, random: Random) -> bool:
         """Have the fault change what becomes of a message. Returns whether it hits the message."""
@@ -123,18 +140,22 @@ class NetworkFaults:
         if self._first <= at < self._last:
             for fault in self._faults:
                 if fault.begins <= at < fault.ends:
+                    fault.count(sender, receiver)
+                    if fate.stopped_by:
+                        continue
                     mine = Fate() if fate is UNHARMED else fate
                     if fault.bear_on(mine, sender, receiver, random):
                         fate = mine
-                    if fate.stopped_by:
-                        break
         if fate is not UNHARMED:
             self._counts.update(fate.observed())
         return fate
 
     def counts(self, fault: str) -> dict[str, int]:
-        """Return how many messages a fault stopped, delayed, doubled and damaged so far."""
-        return {what: self._counts[f"{FAULT} {fault}{end}"] for what, end in _COUNTED.items()}
+        """Return how many messages a fault stopped, delayed, doubled and damaged so far, and of one that
+        changes rates how many were sent over these links."""
+        found = {what: self._counts[f"{FAULT} {fault}{end}"] for what, end in _COUNTED.items()}
+        rated = next(each.at_its_rate for each in self._faults if each.name == fault)
+        return found if rated is None else found | {AT_ITS_RATE: rated}
 
 
 def faults_of(

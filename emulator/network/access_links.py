@@ -137,6 +137,7 @@ class AccessLinks:
             waits = 0
             leaves = at + takes
         elif waits + takes > link.queue:
+            link.use.drops += self.counting
             return DROPPED
         else:
             leaves = free + takes

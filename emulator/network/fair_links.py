@@ -163,7 +163,7 @@ class FairLinks:
     def has_room(self, link: i64, size: i64) -> bool:
         """Return whether a message of `size` bytes fits at the time for which departures were taken last.
 
-        What finds the link idle is sent at once and needs no room.
+        What finds the link idle is sent at once and needs no room. What does not fit counts as dropped.
         """
         links, first = self._links, _LINK * link
         if links[first + _FIRST] == NOBODY or links[first + _LEFT] | links[first + _LEFT_PART] == 0:
@@ -175,7 +175,10 @@ class FairLinks:
             left, part = left + 1, part - self._unit
         room = self._rooms[self._classes[link >> 1]]
         # A message that fits exactly is not dropped because a share was rounded.
-        return left < room or (left == room and part <= self._unit >> _ROUNDING_BITS)
+        fits = left < room or (left == room and part <= self._unit >> _ROUNDING_BITS)
+        if self.counting and not fits:
+            self.use[int(2 * self._classes[link >> 1] + (link & 1))].drops += 1
+        return fits
 
     def enter(self, link: i64, peer: i64, at: i64, part: i64, size: i64, event: i64) -> None:
         """Put a message that fits into a link, from which departures up to now were taken; `peer` is at the

@@ -283,11 +283,14 @@ class SharedLinks:
     def fits(self, link: int, at: int, size: int) -> bool:
         """Return whether there is room for a message of `size` bytes at this time.
 
-        What finds the link idle is sent at once and needs no room.
+        What finds the link idle is sent at once and needs no room. What does not fit counts as dropped.
         """
         here = self._link(link)
         here.advance(at)
-        return here.left <= 0 or here.left + self._work(size) <= here.room
+        fits = here.left <= 0 or here.left + self._work(size) <= here.room
+        if self.counting and not fits:
+            here.use.drops += 1
+        return fits
 
     def enter(self, link: int, peer: int, at: int, size: int, item: object) -> object:
         """Put a message that fits into a link; `peer` is at the other end of its way.

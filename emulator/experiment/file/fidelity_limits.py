@@ -8,6 +8,7 @@ from emulator.experiment.file.tolerance import Allowance, Amount
 from emulator.files.quantities import Duration, Share
 
 _RATE_ERROR = 0.03
+_FAULT_ERROR = 0.050
 
 
 class FidelityLimits(BaseModel):
@@ -31,6 +32,12 @@ class FidelityLimits(BaseModel):
         gt=0,
         exclude_if=lambda given: given == _RATE_ERROR,
         description="share by which the rate of busy links differs from that of `network.bandwidth`",
+    )
+    fault_error: Duration = Field(
+        _FAULT_ERROR,
+        gt=0,
+        exclude_if=lambda given: given == _FAULT_ERROR,
+        description="begin and end of faults at hosts against those asked for, the longest",
     )
     dropped_envelopes: int = Field(0, ge=0, description="messages that full queues dropped")
     lost_spans: int = Field(0, ge=0, description="spans that were recorded and not written")

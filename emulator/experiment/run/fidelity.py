@@ -17,6 +17,7 @@ from typing import Final
 from emulator.experiment.file.tolerance import Amount
 from emulator.experiment.run.telemetry_totals import Written
 from emulator.faults.crossings import Crossing
+from emulator.faults.network_faults import AT_ITS_RATE
 from emulator.faults.spec import FaultSpec
 from emulator.network.bandwidth_spec import Bandwidth
 from emulator.network.link_use import LinkUse
@@ -28,7 +29,7 @@ _NAMED = 10
 _JUDGED_S = 10.0
 """The least seconds for which the links of a class have to be busy in all so that their rate is judged: over
 less, the lateness of a single message, which has a limit of its own, might be an error of 3 %."""
-_TOLD_OF_MESSAGES = ("stopped", "delayed", "doubled", "damaged", "crossed")
+_TOLD_OF_MESSAGES = ("stopped", "delayed", "doubled", "damaged", AT_ITS_RATE, "crossed")
 """The order in which a report tells what a fault did to messages."""
 
 
@@ -111,8 +112,9 @@ class FaultReport:
     """The calls that waited at them until they went on, or the questions to the bootstrap service."""
     messages: dict[str, int] = field(default_factory=dict)
     """The numbers of messages, for `links` by the words "stopped", "delayed", "doubled" and "damaged" of what
-    it did to those that peers of this host sent; for a partition "stopped", and "crossed" of those that
-    reached peers of this host though they should not have. Empty for other kinds."""
+    it did to those that peers of this host sent, and if it changes rates "at_its_rate" of those that they
+    sent over these links; for a partition "stopped", and "crossed" of those that reached peers of this host
+    though they should not have. Empty for other kinds."""
     crossing: Crossing | None = None
     """The first of those that crossed."""
 
@@ -179,12 +181,19 @@ class LinkReport:
     achieved_bit_s: float | None
     """The rate at which messages left directly behind each other, None if no link was busy for 250 ms."""
     busy_s: float
-    """The time of all links together in which that was measured."""
+    """The time of all links together in which that was measured; 0 where it was not, which is not written."""
+    drops: int = 0
+    """The messages that did not fit."""
+    load: float | None = None
+    """The bits that the links took in over those that they can carry while their peers are up by the plan;
+    None if they have no limit."""
 
 
-def link_reports(use: Sequence[LinkUse], bandwidth: Bandwidth | None) -> list[LinkReport]:
+def link_reports(
+    use: Sequence[LinkUse], bandwidth: Bandwidth | None, seconds: Sequence[float]
+) -> list[LinkReport]:
     """Return the reports of links: of the up links of each class, followed by that of its down links; what
-    carried nothing is left out."""
+    carried nothing is left out. The peers of each class are up for so many `seconds` of the measure phase."""
     classes = [] if bandwidth is None else bandwidth.all_classes()
     asked = [rate or None for each in classes for rate in (each.up, each.down)]
     return [
@@ -199,10 +208,17 @@ def link_reports(use: Sequence[LinkUse], bandwidth: Bandwidth | None) -> list[Li
             asked[index],
             round(each.busy_bits / each.busy_s, 1) if each.busy_s > 0 else None,
             round(each.busy_s, 6),
+            each.drops,
+            _load(each.bytes, asked[index], seconds[index >> 1]),
         )
         for index, each in enumerate(use)
         if (number := len(each.waits))
     ]
+
+
+def _load(carried: int, rate: int | None, seconds: float) -> float | None:
+    """Return the share of what links of a rate (bit/s) can carry in so many seconds that these bytes are."""
+    return round(8 * carried / (rate * seconds), 6) if rate and seconds else None
 
 
 def rate_checks(links: Sequence[LinkReport], limit: float) -> list[Check]:
@@ -267,6 +283,9 @@ class Fidelity:
             for optional in ("messages", "crossing"):
                 if not fault[optional]:
                     del fault[optional]
+        for link in record["links"]:
+            if not link["busy_s"]:
+                del link["busy_s"]
         for optional in ("dropped", "faults", "links"):
             if not record[optional]:
                 del record[optional]

@@ -12,6 +12,7 @@ from functools import cached_property
 
 from emulator.contract.random_streams import stream
 from emulator.experiment.file.spec import Kubernetes, RealTime, TrialSpec
+from emulator.experiment.plan.link_seconds import link_seconds
 from emulator.experiment.plan.tables import Plan, operations_of
 from emulator.experiment.run.telemetry_totals import Written
 from emulator.fleet.coordinator.members import COUNTS, Member
@@ -305,6 +306,11 @@ class Coordinator:
     def operations(self) -> int:
         """The number of operations that the plan has."""
         return operations_of(self._plan, self.spec.workload.kind)
+
+    @property
+    def link_seconds(self) -> list[float]:
+        """The seconds of the measure phase for which the peers of each class of links are up by the plan."""
+        return link_seconds(self.spec, self._plan)
 
     def peers_of(self, member: Member) -> list[int]:
         """Return the peers that run on a host."""

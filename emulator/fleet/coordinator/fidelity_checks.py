@@ -150,10 +150,10 @@ def judge(coordinator: Coordinator, versions: dict[str, str], early_end: str = "
         wall = None if late is None else late * scale
         of_messages = any(each.kind in OF_MESSAGES for each in faults)
         detail = f"faults{'' if of_messages else ' that stop peers'}, begin and end"
-        checks.append(in_time("fault time error, longest", wall, limits.session_error_p99, detail))
+        checks.append(in_time("fault time error, longest", wall, limits.fault_error, detail))
     if any(fault.partition for fault in coordinator.spec.faults):
         checks.append(crossings_check(faults))
-    links = reports_of_links(results, coordinator.spec.network.bandwidth)
+    links = reports_of_links(results, coordinator.spec.network.bandwidth, coordinator.link_seconds)
     checks += rate_checks(links, limits.rate_error)
     broken: Counter[str] = Counter()
     drops: Counter[str] = Counter()

@@ -82,6 +82,7 @@ class Observer:
                     waits=_encode(use.waits),
                     busy_bits=use.busy_bits,
                     busy_s=use.busy_s,
+                    drops=use.drops,
                 )
                 for use in host.network.link_use()
             ],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 
 from emulator.experiment.file.spec import TrialSpec
+from emulator.experiment.plan.link_seconds import link_seconds
 from emulator.experiment.plan.tables import Plan, operations_of
 from emulator.experiment.run.directory import TrialDirectory
 from emulator.experiment.run.fidelity import (
@@ -102,7 +103,7 @@ def run_virtual(spec: TrialSpec, plan: Plan, directory: TrialDirectory, report: 
         measured={"messages": world.messages, "loop_events": world.handled},
         written=[recorder.written()],
         dropped=world.drops.told(),
-        links=link_reports(network.link_use(), spec.network.bandwidth),
+        links=link_reports(network.link_use(), spec.network.bandwidth, link_seconds(spec, plan)),
         faults=faults,
     )
     fidelity.write(directory.fidelity)

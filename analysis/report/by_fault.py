@@ -1,0 +1,157 @@
+"""The section of the report that tells of the time before, during and after each fault."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from analysis.charts.numerals import estimate as estimate_text
+from analysis.charts.numerals import number, quantity, shown_unit
+from analysis.charts.results import Results
+from analysis.contract.figures import Block, Rows, Section, Text
+from analysis.measures.variant_results import estimate
+from analysis.report.over_seeds import mean_text, seeds, told
+
+_ABOUT = (
+    "Events count where they were published, lookups and whatever else was asked for where it began: before "
+    "a fault, while it lasts, and from its end on, within the measure phase. Other faults may hold in these "
+    "times too. The table phases of the run has further measures."
+)
+_RECOVERY = (
+    "How long after the end of each fault values are back within 1 % of what they were before the first "
+    "one, and stay so until the next. Faults that never end, or end while another one holds, are left out."
+)
+_SIDES = ("before", "during", "after")
+_FURTHER = ("_median", "_p90", "_max", "_fewest", "_50", "_90", "_99")
+"""The ends of the names of measures that the table has and the report leaves out."""
+_BACK = {
+    "Hit ratio back": ("hit_ratio_before", "recovery_s"),
+    "Lookups back": ("lookup_success_before", "lookup_recovery_s"),
+    "Maintenance back": ("maintenance_before", "maintenance_recovery_s"),
+}
+"""The columns of a recovery: the value before the first fault, and the time until it is back."""
+Labelled = tuple[str, Mapping[str, Any]]
+"""The label of a variant, empty if there is no other one, and a row of `phases` of one of its seeds."""
+
+
+def _write(results: Results) -> Iterator[Block]:
+    if not results.has("phases"):
+        return
+    by_fault: dict[str, list[Labelled]] = {}
+    for label, trials in seeds(results):
+        for trial in trials:
+            for row in results.rows("phases", trial):
+                of_fault = by_fault.setdefault(row["fault"], [])
+                of_fault.append((label if len(results.variants) > 1 else "", row))
+    if not by_fault:
+        return
+    yield Text(told(_ABOUT, results, "Numbers"))
+    yield from _recovery(results)
+    for fault, rows in sorted(by_fault.items(), key=lambda each: _begin(each[1])):
+        yield Text(f"{fault}: {_when(rows)}.")
+        yield Rows(("Measure", *map(str.capitalize, _SIDES)), _phases(results, rows))
+        if of_regions := _phases(results, [each for each in rows if each[1]["region"]], by_region=True):
+            yield Rows((f"Measure, by region: {fault}", *map(str.capitalize, _SIDES)), of_regions)
+
+
+def _begin(rows: Sequence[Labelled]) -> float:
+    """Return the time (s) at which the fault of these rows begins, that of the measure phase at least."""
+    begins = {row["phase"]: row["begins_s"] for _, row in rows}
+    return float(begins.get("during", begins.get("after", math.inf)))
+
+
+def _when(rows: Sequence[Labelled]) -> str:
+    """Return the times of the phases, those of the first trial if they differ."""
+    times = {row["phase"]: (row["begins_s"], row["ends_s"]) for _, row in reversed(rows)}
+    return ", ".join(
+        f"{side} is {times[side][0]:g} to {times[side][1]:g} s" for side in _SIDES if side in times
+    )
+
+
+def _phases(results: Results, rows: Sequence[Labelled], by_region: bool = False) -> list[tuple[str, ...]]:
+    """Return a row for each measure, variant and region with its value before, during and after a fault."""
+    found: dict[tuple[str, str, str], dict[str, list[float | None]]] = {}
+    for label, row in rows:
+        if bool(row["region"]) == by_region and _is_shown(results, row, by_region):
+            sides = found.setdefault((row["measure"], label, row["region"] or ""), {})
+            sides.setdefault(row["phase"], []).append(row["value"])
+    order = list(results.measures)
+    return [
+        (
+            ", ".join(part for part in (_title(results, name), label, region) if part),
+            *(_cell(sides.get(side, []), _unit(results, name)) for side in _SIDES),
+        )
+        for (name, label, region), sides in sorted(found.items(), key=lambda each: order.index(each[0][0]))
+    ]
+
+
+def _is_shown(results: Results, row: Mapping[str, Any], by_region: bool) -> bool:
+    """Return whether a measure stands in the report: those of which less or more is better, and of regions
+    shares and 99th percentiles alone."""
+    name = row["measure"]
+    about = results.measures.get(name)
+    if about is None or about["better"] is None or name.endswith(_FURTHER):
+        return False
+    return not by_region or row["unit"] == "share" or name.endswith("_p99")
+
+
+def _title(results: Results, name: str) -> str:
+    unit = shown_unit(_unit(results, name))
+    return f"{results.measures[name]['title']} ({unit})" if unit else str(results.measures[name]["title"])
+
+
+def _cell(of_seeds: Sequence[float | None], unit: str) -> str:
+    """Return the mean over the seeds that have a value with its interval, without the unit."""
+    values = [value for value in of_seeds if value is not None]
+    if not values:
+        return number(None)
+    found = estimate(values)
+    return estimate_text(found.mean, found.ci95, unit)
+
+
+def _unit(results: Results, name: str) -> str:
+    return str(results.measures[name]["unit"])
+
+
+def _recovery(results: Results) -> Iterator[Block]:
+    """Yield the table of how long it took until all was as before, if there is anything to tell."""
+    if not results.has("recoveries"):
+        return
+    found: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    for label, trials in seeds(results):
+        for trial in trials:
+            for row in results.rows("recoveries", trial):
+                found.setdefault((row["fault"], label), []).append(row)
+    every = [row for rows in found.values() for row in rows]
+    columns = {
+        title: names for title, names in _BACK.items() if any(row[names[0]] is not None for row in every)
+    }
+    if not columns:
+        return
+    yield Text(_RECOVERY)
+    several = len(results.variants) > 1
+    yield Rows(
+        ("Fault", "Ended", *columns),
+        [
+            (
+                f"{fault}, {label}" if several else fault,
+                quantity(rows[0]["ends_s"], "s"),
+                *(_back(rows, *names) for names in columns.values()),
+            )
+            for (fault, label), rows in sorted(found.items(), key=lambda each: each[1][0]["ends_s"])
+        ],
+    )
+
+
+def _back(rows: Sequence[Mapping[str, Any]], before: str, since: str) -> str:
+    """Return the mean time over the seeds in which the value came back, and in how many it did not."""
+    known = [row for row in rows if row[before] is not None]
+    never = sum(row[since] is None for row in known)
+    after = mean_text([row[since] for row in known], "s")
+    if not known:
+        return number(None)
+    return "; ".join(part for part in (after, f"not in {never} of {len(known)}" if never else "") if part)
+
+
+BY_FAULT: Final = Section("Before, during and after faults", _write, "Phases", "phases")
