@@ -129,6 +129,7 @@ def _network(network: Mapping[str, Any]) -> str:
             text = f"measured RTTs from {latency.get('file', '?')} ({kind})"
     if times := [str(each.get("at", "?")) for each in network.get("later") or []]:
         text += f", other latencies from {', '.join(times)} on"
+    text += f", {_regions(network)}" if network.get("regions") else ""
     text += _loss(network.get("loss", 0)) + _jitter(network.get("jitter", "0 s"))
     if network.get("order") == "kept":
         text += ", messages of a pair in order"

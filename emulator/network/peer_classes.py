@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 from pydantic import BaseModel, ConfigDict, Field
 
 from emulator.files.quantities import Share
-from emulator.files.region_names import RegionNames
+from emulator.files.region_names import RegionNames, unknown_region
 
 if TYPE_CHECKING:
     import numpy as np  # a host of a fleet draws nothing, and is smaller by 10 MB without it
@@ -94,12 +94,8 @@ def class_problems(
             problems.append(
                 (f"classes.{index}.role", f'no peer has the role "{each.role}". There are: {there}')
             )
-        for name in each.region or ():
-            if name not in crowd.regions:
-                there = (
-                    f"There are: {', '.join(crowd.regions)}" if crowd.regions else "The latency knows none"
-                )
-                problems.append((f"classes.{index}.region", f'there is no region "{name}". {there}'))
+        if each.region is not None and (text := unknown_region(each.region, crowd.regions)):
+            problems.append((f"classes.{index}.region", text))
     names = [each.name for each in classes]
     problems += [
         ("classes", f'the name "{name}" is there twice. Rename one')

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import stat
-from collections import Counter
 from pathlib import Path
 
 from pydantic import BaseModel
@@ -11,8 +10,9 @@ from pydantic import BaseModel
 from emulator.contract.mistakes import code_of
 from emulator.experiment.file.size_limits import size_problems
 from emulator.experiment.file.spec import TrialSpec
-from emulator.faults.groups import Crowd, unknown_region
+from emulator.faults.groups import Crowd
 from emulator.faults.spec import FaultSpec
+from emulator.files.region_names import unknown_region
 from emulator.files.trace_error import TraceError
 from emulator.network.bandwidth_spec import Bandwidth
 from emulator.network.model import JitterModel, LossModel
@@ -55,6 +55,7 @@ def check_plan_inputs(spec: TrialSpec, files: bool = True) -> list[tuple[str, st
             with code_of(each, _UNCHECKED):
                 problems += [(f"network.{name}.{key}", problem) for key, problem in each.problems()]
     try:
+        problems += [(f"network.{key}", text) for key, text in spec.network.region_problems(spec.peers)]
         crowd_of_all = _crowd(spec)
     except TraceError as error:
         return problems + _unusable("network.latency", error)
@@ -62,7 +63,7 @@ def check_plan_inputs(spec: TrialSpec, files: bool = True) -> list[tuple[str, st
         if of_classes is not None:
             problems += [(f"{key}.{below}", problem) for below, problem in of_classes.problems(crowd_of_all)]
     for key, regions in _regions_named(spec):
-        if problem := unknown_region(regions, crowd_of_all):
+        if problem := unknown_region(regions, crowd_of_all.regions):
             problems.append((key, problem))
     names = [fault.name for fault in spec.faults]
     for index, fault in enumerate(spec.faults):
@@ -133,10 +134,7 @@ def _crowd(spec: TrialSpec) -> Crowd:
     """
     roles = spec.workload.roles.numbers(spec.peers)
     others = "peer" if spec.workload.clients is None else "server"
-    latency = spec.network.latency
-    regions = Counter[str]()
-    for name, count in zip(latency.region_names, latency.region_counts(spec.peers), strict=True):
-        regions[name] += count
+    regions = spec.network.peers_by_region(spec.peers)
     return Crowd(spec.peers, roles | {others: max(spec.peers - sum(roles.values()), 0)}, regions)
 
 
