@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from emulator.experiment.file.byte_sizes import is_size, whole_bytes
 from emulator.experiment.file.document import MOST_OF_A_KIND, Key
 from emulator.experiment.file.keys import (
     fields,
@@ -60,6 +61,8 @@ _MEANT = {
     "duration": 'The length is that of the phases, such as "phases: {measure: 60 s}"',
 }
 """The advice for keys that other tools have and an experiment does not."""
+_SIZE = ("size", "bytes", "payload", "payload_size", "message_size", "event_size")
+"""The names that other tools have for the size of an event."""
 
 
 def validate(model: type[_Model], values: Mapping[str, Any]) -> tuple[_Model | None, list[Finding]]:
@@ -135,8 +138,11 @@ def _text(error: ErrorDetails, model: type[BaseModel], values: Any, suggest: boo
     if what == "string_pattern_mismatch":
         example = re.sub("[^a-z0-9]+", "-", str(error["input"]).lower()).strip("-")[:40] or "my-experiment"
         return f"is {given}, but has to be small letters, digits and hyphens, such as {example}"
-    if _key(error, values) == ("seed",) and isinstance(error["input"], list):
+    key = _key(error, values)
+    if key == ("seed",) and isinstance(error["input"], list):
         return f"is {given}, but has to be a whole number. {_SEEDS}"
+    if what.startswith(("int_", "model_")) and isinstance(number, str | float) and is_size(key):
+        return f"is {given}, but has to be a whole number of bytes, such as {whole_bytes(number)}"
     wanted = _WANTED.get(what.partition("_")[0])
     if wanted and what.rpartition("_")[2] in ("type", "parsing", "float", "attributes"):
         return f"is {given}, but has to be {wanted}{_as_begun(error, model, values)}"
@@ -180,6 +186,9 @@ def _unknown(key: Key, model: type[BaseModel], values: Any) -> str:
     types_, kind = types_at(model, tuple(above)), here.get("kind")
     if not above and last in _MEANT:
         return f"is not a known key. {_MEANT[str(last)]}"
+    if above == ["workload", "publications"] and last in _SIZE:
+        text = f"is a whole number of bytes, such as payload_bytes: {whole_bytes(here[last])}"
+        return f"is not a known key. The size of an event {text}"
     owners = [name for found in models(types_) if last in found.model_fields for name in kinds(found)]
     known, name = fields(types_, kind), str(last)
     if owners:
