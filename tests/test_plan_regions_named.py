@@ -160,7 +160,10 @@ def test_classes_of_links_and_of_slowness_may_be_those_of_regions_and_roles() ->
         ("[{name: a, region: mars}, {name: b, share: 1}]", 'there is no region "mars". There are: eu, us'),
         ("[{name: a, role: king}, {name: b, share: 1}]", 'no peer has the role "king". There are: peer'),
         ("[{name: a, region: eu}, {name: b, share: 0.5}]", "the shares add up to 0.5. Make them 1"),
-        ("[{name: a, region: eu}]", "the peers of other roles and regions have no class. Add one with"),
+        (
+            "[{name: a, region: eu}]",
+            "the peers of other roles, regions and places have no class. Add one with",
+        ),
     ],
 )
 def test_classes_that_cannot_be_are_refused(tmp_path: Path, classes: str, told: str) -> None:

@@ -37,6 +37,8 @@ class Crowd:
     """The number of peers of each role."""
     regions: Mapping[str, int] = field(default_factory=dict)
     """The number of peers in each region; none if the network has no regions."""
+    places: int = 1
+    """The number of places of the latencies, where a class of peers names some."""
 
 
 class Group(Model):

@@ -135,7 +135,10 @@ def _crowd(spec: TrialSpec) -> Crowd:
     roles = spec.workload.roles.numbers(spec.peers)
     others = "peer" if spec.workload.clients is None else "server"
     regions = spec.network.peers_by_region(spec.peers)
-    return Crowd(spec.peers, roles | {others: max(spec.peers - sum(roles.values()), 0)}, regions)
+    classes = [each.classes for each in (spec.network.bandwidth, spec.processing) if each is not None]
+    names_places = any(each.places for those in classes for each in those)
+    places = spec.network.latency.host_count() if names_places else 1
+    return Crowd(spec.peers, roles | {others: max(spec.peers - sum(roles.values()), 0)}, regions, places)
 
 
 def _rate_problems(fault: FaultSpec, own: Bandwidth | None) -> list[tuple[str, str]]:

@@ -89,7 +89,8 @@ def draw_plan(spec: TrialSpec) -> Plan:
     numbers = np.arange(spec.peers)
     bandwidth, roles, regions = spec.network.bandwidth, who.role.tolist(), region.tolist()
     of_links = [] if bandwidth is None else bandwidth.classes
-    link_classes = np.array(draw_classes(of_links, roles, regions, _random(spec, "links")), np.int32)
+    places = location.tolist()
+    link_classes = np.array(draw_classes(of_links, roles, regions, places, _random(spec, "links")), np.int32)
     of_workload: list[Facts] = []
     answers = until_pauses(sessions, spec.faults, hit)
     if answers is not sessions:
@@ -106,7 +107,8 @@ def draw_plan(spec: TrialSpec) -> Plan:
     if len(region):
         peers = peers.append_column(REGION, pa.array(region, REGION.type))
     if spec.processing is not None and spec.processing.classes:
-        slowness = draw_classes(spec.processing.classes, roles, regions, _random(spec, "processing"))
+        of_peers = spec.processing.classes
+        slowness = draw_classes(of_peers, roles, regions, places, _random(spec, "processing"))
         peers = peers.append_column(PROCESSING, pa.array(slowness, PROCESSING.type))
     if spec.attackers is not None and spec.attackers.near is not None:
         chosen = _identifiers(spec.attackers.near, attackers, asked)
