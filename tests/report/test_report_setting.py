@@ -85,5 +85,6 @@ def test_regions_and_classes_of_roles_and_places_are_told_by_their_names() -> No
     told = dict(facts({"network": network, "processing": slow}, {"trials": []}, []))
     assert told["Network"].replace("\N{NO-BREAK SPACE}", " ") == (
         "RTT 50 ms between every pair, regions eu 50 %, us 50 %; links of servers: unlimited up, "
-        "unlimited down; 10-mbit-up: 10 Mbit/s up, unlimited down; 100 % home: 1 Mbit/s up, 2 Mbit/s down; queues of 1 s"
+        "unlimited down; 10-mbit-up: 10 Mbit/s up, unlimited down; 100 % home: 1 Mbit/s up, 2 Mbit/s down; "
+        "queues of 1 s"
     )
