@@ -142,3 +142,30 @@ def test_regions_that_cannot_be_are_refused(tmp_path: Path, old: str, new: str, 
     file.write_text(EXAMPLE.replace(old, new))
     found = problems(file)
     assert told in found[0], found
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("up: 20 Mbit/s", "up: 20 Mbps", "network.bandwidth.up: "),
+        ("up: 20 Mbit/s", "upload: 20 Mbit/s", 'The rates are "up" and "down", such as up: 20 Mbit/s'),
+        ("rtt: 50 ms", "delay: 50 ms", 'the key is "rtt", which is twice the one-way delay'),
+        ("{kind: constant, rtt: 50 ms}", "50 ms", "Write {kind: constant, rtt: 50 ms}"),
+        ("{kind: constant, rtt: 50 ms}", "gml", "Networks in GML and GraphML are of kind graph"),
+        ("delay: 200 ms", "latency: 200 ms", 'in addition is "delay", such as delay: 200 ms'),
+        ("delay: 200 ms", "delay: -200 ms", "a duration is not negative"),
+        ("for: 10 s", "duration: 10 s", "It begins `at` a time and lasts `for` some time"),
+        ("behaviour: black", "behavior: black", 'Did you mean "behaviour"?'),
+        (
+            "{name: split, ",
+            "{name: split, crash: {share: 0.1}, ",
+            "Write a fault for each: partition and crash",
+        ),
+    ],
+)
+def test_a_mistake_is_told_once_and_with_what_to_write(tmp_path: Path, old: str, new: str, told: str) -> None:
+    file = tmp_path / "example.yaml"
+    assert old in EXAMPLE
+    file.write_text(EXAMPLE.replace(old, new, 1))
+    (found,) = problems(file)
+    assert told in found

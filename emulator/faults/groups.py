@@ -35,8 +35,8 @@ class Crowd:
     peers: int
     roles: Mapping[str, int] = field(default_factory=dict)
     """The number of peers of each role."""
-    regions: Mapping[str, int] = field(default_factory=dict)
-    """The number of peers in each region; none if the network has no regions."""
+    regions: Mapping[str, int] | None = field(default_factory=dict)
+    """The number of peers in each region; none if the network has no regions, None if it is wrong."""
     places: int = 1
     """The number of places of the latencies, where a class of peers names some."""
 
@@ -71,7 +71,7 @@ class Group(Model):
         if self.role is not None:
             return crowd.roles.get(self.role, 0)
         if self.region is not None:
-            return sum(crowd.regions.get(name, 0) for name in self.regions)
+            return sum((crowd.regions or {}).get(name, 0) for name in self.regions)
         return self.number or 0
 
     def group_problems(self, crowd: Crowd, who: str, others: bool = True) -> list[tuple[str, str]]:
@@ -83,6 +83,8 @@ class Group(Model):
         (key,) = given
         if problem := self._unknown(crowd):
             return [(key, problem)]
+        if key == "region" and crowd.regions is None:
+            return []
         count = self.count(crowd)
         if not count and key == "region":
             named = " or ".join(f'"{name}"' for name in self.regions)

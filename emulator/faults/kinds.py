@@ -134,7 +134,9 @@ class Clock(Group):
     def clock_problems(self, begins: float) -> list[tuple[str, str]]:
         """Return what is wrong with a clock that goes wrong at `begins` (s of trial time)."""
         if not self.step and not self.drift:
-            return [("step", "neither `step` nor `drift` is given, so nothing happens")]
+            return [
+                ("step", "neither `step` nor `drift` is given, so nothing happens. Give one, such as 5 s")
+            ]
         if begins + self.step < 0:
             shown = f"{begins + self.step:g} s"
             return [("step", f"the clock would show {shown}, before the trial began. Step back by less")]

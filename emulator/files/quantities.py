@@ -31,6 +31,8 @@ def parse_duration(value: Any) -> float:
     microsecond that is not 0.
     """
     form = _FORM.fullmatch(value) if isinstance(value, str) and len(value) <= _LONGEST_TEXT else None
+    if form is None and isinstance(value, str) and _FORM.fullmatch(value.lstrip().removeprefix("-")):
+        raise ValueError("a duration is not negative here")
     if form is None or form[2] not in _SECONDS:
         units = ", ".join(_SECONDS)
         raise ValueError(f'a duration needs a number and a unit ({units}), such as "30 s"')

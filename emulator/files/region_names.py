@@ -17,10 +17,15 @@ RegionNames = Annotated[list[str], BeforeValidator(_one_or_more), Field(min_leng
 """The type of a key that names regions of the network."""
 
 
-def unknown_region(names: Sequence[str], known: Collection[str]) -> str:
-    """Return what is wrong with the names of regions, of which there are those `known`, or an empty text."""
+def unknown_region(names: Sequence[str], known: Collection[str] | None) -> str:
+    """Return what is wrong with the names of regions, of which there are those `known`, or an empty text.
+
+    None stands for regions of which nothing is known, because the network is wrong.
+    """
     if not names or len(set(names)) < len(names):
         return "name each region once, and one at least"
+    if known is None:
+        return ""
     unknown = [name for name in names if name not in known]
     if unknown and known:
         return f'there is no region "{unknown[0]}". There are: {", ".join(known)}. Name one of these'

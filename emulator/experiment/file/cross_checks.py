@@ -21,12 +21,14 @@ from emulator.workload.problems import workload_problems
 _UNCHECKED = "could not check its parameters"
 
 
-def check_plan_inputs(spec: TrialSpec, files: bool = True) -> list[tuple[str, str]]:
+def check_plan_inputs(spec: TrialSpec, files: bool = True, has_network: bool = True) -> list[tuple[str, str]]:
     """Return the key path and the problem of each combination that `draw_plan` would refuse, all at once.
 
-    Without `files`, the function does not look whether the files that the spec names are there. It draws
-    nothing and reads no large file. What only a file's content can tell, such as a graph with fewer nodes
-    than peers, `draw_plan` tells.
+    Without `has_network` the network of the spec stands for one that is wrong, and what depends on it is not
+    told. Without `files`, the function does not look whether the files that the spec names are there.
+
+    It draws nothing and reads no large file. What only a file's content can tell, such as a graph with fewer
+    nodes than peers, `draw_plan` tells.
     """
     named = _files(spec) if files else []
     problems = [(key, problem) for key, file in named if (problem := _file_problem(file))]
@@ -56,7 +58,7 @@ def check_plan_inputs(spec: TrialSpec, files: bool = True) -> list[tuple[str, st
                 problems += [(f"network.{name}.{key}", problem) for key, problem in each.problems()]
     try:
         problems += [(f"network.{key}", text) for key, text in spec.network.region_problems(spec.peers)]
-        crowd_of_all = _crowd(spec)
+        crowd_of_all = _crowd(spec, has_network)
     except TraceError as error:
         return problems + _unusable("network.latency", error)
     for key, of_classes in (("network.bandwidth", spec.network.bandwidth), ("processing", spec.processing)):
@@ -70,7 +72,7 @@ def check_plan_inputs(spec: TrialSpec, files: bool = True) -> list[tuple[str, st
         found = fault.problems(crowd_of_all, spec.phases.end)
         if fault.name in names[:index]:
             found.append(("name", f'"{fault.name}" is the name of an earlier fault. Rename one'))
-        found += _rate_problems(fault, spec.network.bandwidth)
+        found += _rate_problems(fault, spec.network.bandwidth) if has_network else []
         problems += [(f"faults.{index}.{key}", problem) for key, problem in found]
     if spec.attackers is not None:
         found = spec.attackers.problems(crowd_of_all, spec.phases.end)
@@ -127,14 +129,14 @@ def _regions_named(spec: TrialSpec) -> list[tuple[str, list[str]]]:
     return [(key, regions) for key, regions in named if regions is not None]
 
 
-def _crowd(spec: TrialSpec) -> Crowd:
+def _crowd(spec: TrialSpec, has_network: bool) -> Crowd:
     """Return the peers of a trial, as far as faults, attackers and classes can name groups of them.
 
     Raises TraceError for a bad file of a latency that names regions.
     """
     roles = spec.workload.roles.numbers(spec.peers)
     others = "peer" if spec.workload.clients is None else "server"
-    regions = spec.network.peers_by_region(spec.peers)
+    regions = spec.network.peers_by_region(spec.peers) if has_network else None
     classes = [each.classes for each in (spec.network.bandwidth, spec.processing) if each is not None]
     names_places = any(each.places for those in classes for each in those)
     places = spec.network.latency.host_count() if names_places else 1

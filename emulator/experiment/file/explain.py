@@ -22,6 +22,7 @@ from emulator.experiment.file.keys import (
     takes_percent,
     types_at,
 )
+from emulator.experiment.file.meant import many_seeds, meant_key, meant_kind
 from emulator.experiment.file.misplaced import anywhere, below, beside, is_parameter
 from emulator.files.quantities import format_duration
 from emulator.network.spec import PLAIN
@@ -50,19 +51,8 @@ _BOUNDS = {
 
 _LARGEST_SHOWN = 1e15
 _PERCENTS = 100
+_MISSING = "is missing. Add it"
 _KEYS_SHOWN = 8
-_SEEDS = 'For more seeds, write the first one as "seed: 1" and their number as "repeat: 2"'
-_PEERS = 'The number of peers is "peers"'
-_MEANT = {
-    **dict.fromkeys(("seeds", "trials", "repeats", "runs"), _SEEDS),
-    **dict.fromkeys(("nodes", "size"), _PEERS),
-    "protocol": 'The protocol is "system", such as "system: vitis"',
-    "systems": 'To compare systems, write "vary: {system.name: [vitis, rvr]}"',
-    "duration": 'The length is that of the phases, such as "phases: {measure: 60 s}"',
-}
-"""The advice for keys that other tools have and an experiment does not."""
-_SIZE = ("size", "bytes", "payload", "payload_size", "message_size", "event_size")
-"""The names that other tools have for the size of an event."""
 
 
 def validate(model: type[_Model], values: Mapping[str, Any]) -> tuple[_Model | None, list[Finding]]:
@@ -77,7 +67,16 @@ def validate(model: type[_Model], values: Mapping[str, Any]) -> tuple[_Model | N
             kinds_[detail["type"]] += 1
             suggest = kinds_[detail["type"]] <= MOST_OF_A_KIND
             findings.append((_key(detail, values), _text(detail, model, values, suggest)))
-        return None, findings
+        return None, [finding for finding in findings if not _is_misspelt(finding, findings)]
+
+
+def _is_misspelt(finding: Finding, findings: list[Finding]) -> bool:
+    """Return whether a key is missing because it is misspelt beside, which is told already."""
+    key, text = finding
+    if text != _MISSING:
+        return False
+    meant = f'is not a known key. Did you mean "{key[-1]}"?'
+    return any(told == meant and other[:-1] == key[:-1] for other, told in findings)
 
 
 def _key(error: ErrorDetails, values: Any) -> Key:
@@ -104,7 +103,7 @@ def _text(error: ErrorDetails, model: type[BaseModel], values: Any, suggest: boo
     if what == "extra_forbidden":
         return _unknown(_key(error, values), model, values) if suggest else "is not a known key"
     if what == "missing":
-        return "is missing. Add it"
+        return _MISSING
     if what == "union_tag_not_found":
         return f'"kind" is missing. Known: {", ".join(_kinds(model, _key(error, values)))}'
     if what in ("union_tag_invalid", "literal_error"):
@@ -114,6 +113,8 @@ def _text(error: ErrorDetails, model: type[BaseModel], values: Any, suggest: boo
         tag = context.get("tag", error["input"])
         word = tag if isinstance(tag, str) else _shown(tag)
         where = '"kind" ' if what == "union_tag_invalid" else ""
+        if where and (advice := meant_kind(_key(error, values), tag)):
+            return f"{where}is {_shown(tag)}. {advice}"
         return f"{where}is {_shown(tag)}. {suggestion(word, known.split(', '))}"
     if what in _BOUNDS:
         name, words = _BOUNDS[what]
@@ -140,7 +141,7 @@ def _text(error: ErrorDetails, model: type[BaseModel], values: Any, suggest: boo
         return f"is {given}, but has to be small letters, digits and hyphens, such as {example}"
     key = _key(error, values)
     if key == ("seed",) and isinstance(error["input"], list):
-        return f"is {given}, but has to be a whole number. {_SEEDS}"
+        return f"is {given}, but has to be a whole number. {many_seeds()}"
     if what.startswith(("int_", "model_")) and isinstance(number, str | float) and is_size(key):
         return f"is {given}, but has to be a whole number of bytes, such as {whole_bytes(number)}"
     wanted = _WANTED.get(what.partition("_")[0])
@@ -184,11 +185,8 @@ def _unknown(key: Key, model: type[BaseModel], values: Any) -> str:
     *above, last = key
     here = _at(values, tuple(above))
     types_, kind = types_at(model, tuple(above)), here.get("kind")
-    if not above and last in _MEANT:
-        return f"is not a known key. {_MEANT[str(last)]}"
-    if above == ["workload", "publications"] and last in _SIZE:
-        text = f"is a whole number of bytes, such as payload_bytes: {whole_bytes(here[last])}"
-        return f"is not a known key. The size of an event {text}"
+    if advice := meant_key(tuple(above), str(last), here[last]):
+        return f"is not a known key. {advice}"
     owners = [name for found in models(types_) if last in found.model_fields for name in kinds(found)]
     known, name = fields(types_, kind), str(last)
     if owners:

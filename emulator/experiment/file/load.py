@@ -254,7 +254,8 @@ def _check_combination(spec: TrialSpec, broken: AbstractSet[str | int] = frozens
     from emulator.experiment.file.cross_checks import check_plan_inputs
 
     # Missing files were told of when their names were completed.
-    findings: list[Finding] = [(_parts(key), text) for key, text in check_plan_inputs(spec, files=False)]
+    found = check_plan_inputs(spec, files=False, has_network="network" not in broken)
+    findings: list[Finding] = [(_parts(key), text) for key, text in found]
     findings += _check_hosts(spec)
     if not broken & {"system", "workload"}:
         findings += _check_service(spec)
