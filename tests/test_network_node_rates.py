@@ -8,7 +8,8 @@ import pytest
 from test_experiment_load import problems
 
 from emulator.experiment.file.load import load
-from emulator.experiment.file.spec import ExperimentSpec
+from emulator.experiment.file.spec import TrialSpec
+from emulator.experiment.file.variants import trials
 from emulator.experiment.plan.draw_plan import draw_plan
 from emulator.experiment.run.runs import make_run, open_run
 from emulator.network.bandwidth_spec import Bandwidth
@@ -42,7 +43,7 @@ def experiment(folder: Path, graph: str = GRAPH, text: str = FILE) -> Path:
     return path
 
 
-def bandwidth(spec: ExperimentSpec) -> Bandwidth:
+def bandwidth(spec: TrialSpec) -> Bandwidth:
     assert spec.network.bandwidth is not None
     return spec.network.bandwidth
 
@@ -66,6 +67,16 @@ def test_a_run_needs_the_rates_of_the_file_no_more(tmp_path: Path) -> None:
     (tmp_path / "network.gml").unlink()
     _, again = open_run(run.path)
     assert bandwidth(again).classes == bandwidth(spec).classes and again == spec
+
+
+def test_a_run_over_several_files_of_rates_is_opened_again(tmp_path: Path) -> None:
+    (tmp_path / "faster.gml").write_text(GRAPH.replace("10 Mbit", "30 Mbit"))
+    varied = "vary: {network.bandwidth.nodes.file: [network.gml, faster.gml]}\n"
+    spec = load(experiment(tmp_path, text=FILE + varied))
+    _, again = open_run(make_run(spec, tmp_path / "run").path)
+    rates = [bandwidth(trial.spec).classes[0].up for trial in trials(again)]
+    assert rates == [10_000_000, 30_000_000]
+    assert [trial.spec for trial in trials(again)] == [trial.spec for trial in trials(spec)]
 
 
 @pytest.mark.parametrize(
