@@ -93,8 +93,11 @@ def test_only_some_trials_can_have_such_messages(
     assert may_be_disrupted([record(tmp_path, **given)]) is expected
 
 
-def test_outcomes_belong_to_the_region_of_who_was_to_get_them(tmp_path: Path, spark: SparkSession) -> None:
-    of = record(tmp_path, {"latency": REGIONS})
+@pytest.mark.parametrize("network", [{"latency": REGIONS}, {"regions": REGIONS["regions"]}])
+def test_outcomes_belong_to_the_region_of_who_was_to_get_them(
+    tmp_path: Path, spark: SparkSession, network: dict[str, Any]
+) -> None:
+    of = record(tmp_path, network)
     assert have_regions([of])
     assert not have_regions([record(tmp_path / "other", {})])
     home = {row["peer"]: row["region"] for row in draw_plan(of.spec).peers.to_pylist()}

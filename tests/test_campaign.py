@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from random import Random
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -26,11 +27,13 @@ from emulator.experiment.file.spec import TrialSpec
 from emulator.experiment.file.variants import trials
 from emulator.experiment.plan.draw_plan import draw_plan
 from emulator.experiment.plan.undrawable import Undrawable
+from emulator.experiment.run.directory import RunDirectory
 from emulator.experiment.run.runs import create_run
 from emulator.files.quantities import parse_duration, parse_rate, parse_share, parse_signed_duration
+from trellis.campaign.cuts import Values
 from trellis.campaign.drawing import campaign_of, draws_of
-from trellis.campaign.replay import Replay
-from trellis.campaign.shrinking import Values, shrink
+from trellis.campaign.replay import Failure, Replay
+from trellis.campaign.shrinking import shrink
 from trellis.command.cli import app
 from trellis.v1.overlay import Goodbye
 from trellis.v1.pubsub import Pull
@@ -316,13 +319,13 @@ def test_planted_faults_are_found_and_made_small(
     ).model_dump(mode="json")
     ran: list[int] = []
 
-    def fails(values: Values) -> bool:
+    def fails(values: Values) -> bool | None:
         seen.clear()
         spec = TrialSpec.model_validate_json(json.dumps(values))
         try:
             plan = draw_plan(spec)
         except Undrawable:
-            return False
+            return None
         ran.append(1)
         outcome = small_trial.run(spec, plan, tmp_path / str(len(ran)))
         found: dict[str, Any] = json.loads(outcome.directory.invariants.read_text())
@@ -336,8 +339,12 @@ def test_planted_faults_are_found_and_made_small(
             break
     else:
         pytest.fail("it was not found within 100 trials")
-    left = shrink(values, fails, 200, lambda word: None)
+    before = len(ran)
+    found = shrink(values, fails, 200, lambda word: None)
+    assert found.is_least and found.tried == len(ran) - before <= 100
+    left = found.values
     assert left["peers"] <= 10 and len(left["faults"]) <= 2
+    assert all(parse_duration(fault["at"]).is_integer() for fault in left["faults"])
     assert len(left["faults"]) <= len(values["faults"]) and fails(left)
 
 
@@ -372,6 +379,7 @@ def test_a_campaign_finds_what_fails_and_its_small_experiment_fails_by_itself(tm
     assert "all measures of these trials, and their report: trellis analyze runs/looks-" in said
     spec = trials(load(small))[0].spec
     assert spec.peers < 11 and len(spec.faults) == 1
+    assert "4 trials tried, which is the budget: more may be left out. Raise --budget" in done.stderr
     outcome = small_trial.run(spec, draw_plan(spec), tmp_path / "again")
     found = json.loads(outcome.directory.invariants.read_text())
     assert found["broken"][0]["invariant"] == "ring_is_one_cycle"
@@ -383,4 +391,37 @@ def test_a_condition_on_a_fault_does_not_fail_without_that_fault() -> None:
         mode="json"
     )
     replay = Replay(lambda run: pytest.fail("it was run"))
-    assert not replay.fails("lookup_success >= 99 % during drawn-1", values, is_invariant=False)
+    assert replay.fails(Failure("lookup_success >= 99 % during drawn-1", False), values) is None
+
+
+def test_a_trial_that_had_no_time_to_settle_has_not_failed_as_one_with_a_fault(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The ring that stands in for Chord's is broken until 20 s, and again from 75 s on."""
+
+    def swept(run: RunDirectory, spec: TrialSpec, *given: object) -> list[Any]:
+        begins = spec.phases.measure_start
+        broken = [{"invariant": "ring_is_one_cycle", "at_s": begins if begins < 20 else 75.0}]
+        trial = run.trial("chord-1")
+        trial.path.mkdir(parents=True, exist_ok=True)
+        trial.invariants.write_text(json.dumps({"looks": {}, "broken": broken}))
+        return [SimpleNamespace(state="valid", trial="chord-1")]
+
+    monkeypatch.setattr("trellis.campaign.replay.run_sweep", swept)
+    split = {"name": "split", "at": "70 s", "for": "25 s", "partition": {"share": 0.5}}
+    values = small_trial.trial_spec(
+        "chord",
+        12,
+        40.0,
+        workload={"lookups": {"rate": 1.0}},
+        phases={"join": "10 s", "settle": "50 s", "measure": "60 s", "drain": "0 s"},
+        faults=[split],
+        invariants={"every": "1 s"},
+    ).model_dump(mode="json")
+    replay = Replay(lambda run: pytest.fail("no measure is needed"))
+    failure = Failure("ring_is_one_cycle", True, calm_until=70.0)
+    assert replay.fails(failure, values) and replay.fails(failure, values | {"faults": []})
+    values["phases"] |= {"settle": "0 s", "measure": "110 s"}
+    assert replay.fails(failure, values) is False
+    assert replay.fails(failure, values | {"faults": []}) is False
+    assert replay.fails(Failure("ring_is_one_cycle", True), values)

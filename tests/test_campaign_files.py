@@ -15,7 +15,7 @@ from emulator.experiment.file.variants import MAX_TRIALS, trials
 from emulator.experiment.run.runs import create_run, open_run
 from emulator.files.yaml_text import read_yaml, write_yaml
 from trellis.campaign.drawing import campaign_of
-from trellis.campaign.replay import experiment_text
+from trellis.campaign.replay import Failure, experiment_text
 from trellis.command import campaign_command
 from trellis.command.cli import app
 from trellis.command.exits import UserError
@@ -121,7 +121,7 @@ def test_a_smaller_file_is_told_with_its_size(tmp_path: Path, capsys: pytest.Cap
     file = tmp_path / "smaller.yaml"
     file.write_text(FILE.format("peers: [20]"))
     values = load(file).model_dump(mode="json", include=set(TrialSpec.model_fields))
-    file.write_text(experiment_text("smaller", "", "lookup_success >= 90 %", values))
+    file.write_text(experiment_text("smaller", "", Failure("lookup_success >= 90 %", False), values))
     campaign_command._say_smaller("lookup_success >= 90 %", file)
     told = "breaks lookup_success >= 90 % with 30 peers and 0 faults: trellis run"
     assert told in capsys.readouterr().out

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from emulator.files.quantities import parse_duration
-from trellis.campaign.shrinking import Values, shrink
+from trellis.campaign.cuts import Values, cuts
+from trellis.campaign.shrinking import shrink
 
 VALUES: Values = {
     "peers": 50,
@@ -20,12 +21,12 @@ def test_nothing_is_left_that_a_failure_does_not_need() -> None:
     def fails(values: Values) -> bool:
         return values["peers"] >= 7 and any(fault["name"] == "two" for fault in values["faults"])
 
-    left = shrink(VALUES, fails, 500, lambda word: None)
+    left = shrink(VALUES, fails, 500, lambda word: None).values
     assert left["peers"] == 7 and left["faults"] == [{"name": "two"}]
     assert left["attackers"] is None and left["network"] == {"loss": 0.0, "jitter": "0 s"}
     assert left["churn"] == {"model": {"kind": "static"}, "crash": None}
     assert left["workload"]["publications"]["events"] == 1
-    assert left["phases"]["measure"] == "1.9 s" or left["phases"]["measure"] == "1.8 s"
+    assert left["phases"]["measure"] == "1 s"
     assert VALUES["peers"] == 50, "what was given is not changed"
 
 
@@ -43,13 +44,13 @@ def test_what_a_failure_needs_is_halved_as_far_as_it_goes() -> None:
         is_long = len(faults) == 2 and parse_duration(faults[0]["for"]) > 5
         return bool(smaller["peers"] == 40 and smaller["attackers"] and is_long and asked["count"] >= 25)
 
-    left = shrink(values, fails, 500, lambda word: None)
+    left = shrink(values, fails, 500, lambda word: None).values
     assert [fault["for"] for fault in left["faults"]] == ["7.5 s", None]
     assert round(40 * left["attackers"]["share"]) == 1
     assert left["workload"]["broadcast"]["rate"] == 1.0
     assert left["workload"]["values"] == {"count": 25, "gets": 0.625, "updates": 0.0}
     counted = values | {"attackers": {"share": None, "number": 9}}
-    assert shrink(counted, fails, 500, lambda word: None)["attackers"] == {"share": None, "number": 1}
+    assert shrink(counted, fails, 500, lambda word: None).values["attackers"] == {"share": None, "number": 1}
 
 
 def test_each_of_two_groups_between_which_a_fault_holds_is_halved() -> None:
@@ -60,8 +61,8 @@ def test_each_of_two_groups_between_which_a_fault_holds_is_halved() -> None:
         faults = smaller["faults"]
         return smaller["peers"] == 20 and len(faults) == 1 and faults[0]["links"]["between"][0]["number"] >= 4
 
-    left = shrink(values, fails, 500, lambda word: None)["faults"][0]["links"]["between"]
-    assert left == [{"number": 4, "share": None}, {"share": 0.0625, "number": None}, "eu"]
+    left = shrink(values, fails, 500, lambda word: None).values["faults"][0]["links"]["between"]
+    assert left == [{"number": 4, "share": None}, {"share": 0.06, "number": None}, "eu"]
 
 
 def test_what_every_part_is_needed_for_stays_and_a_budget_is_kept() -> None:
@@ -71,7 +72,56 @@ def test_what_every_part_is_needed_for_stays_and_a_budget_is_kept() -> None:
         tried.append(values)
         return {**values, "seed": 1} == {**VALUES, "seed": 1}
 
-    assert shrink(VALUES, fails, 500, lambda word: None) == VALUES
-    once = len(tried)
-    assert shrink(VALUES, lambda values: True, 3, lambda word: None)["faults"] == []
-    assert len(tried) == once
+    found = shrink(VALUES, fails, 500, lambda word: None)
+    assert found.values == VALUES and found.is_least
+    assert found.tried == len(tried) == len({str(values) for values in tried}), "each is tried once"
+    ended = shrink(VALUES, lambda values: True, 3, lambda word: None)
+    assert ended.values["faults"] == [] and ended.tried == 3 and not ended.is_least
+
+
+def test_the_largest_cuts_come_first() -> None:
+    words = [cut.word for cut in cuts(VALUES, True)]
+    large = ["without the faults one, two, three", "12 peers", "25 peers", "workload.publications.events 50"]
+    large += ["measure 30 s", "without attackers, churn.crash, churn.model, network.loss, network.jitter"]
+    places = [words.index(word) for word in large]
+    assert places == sorted(places)
+    assert max(places) < words.index("40 peers") < words.index("49 peers") < words.index("settle 15 s")
+
+
+def test_a_cut_that_was_not_possible_is_not_tried_again_before_the_others() -> None:
+    told: list[tuple[int, bool]] = []
+
+    def fails(values: Values) -> bool:
+        told.append((values["seed"], len(values["faults"]) == 3))
+        return len(values["faults"]) == 3 and values["peers"] > 20
+
+    shrink(VALUES, fails, 500, lambda word: None)
+    first = [three for seed, three in told if seed == 1]
+    assert first.count(False) <= 10, "each of five cuts in the first and the last round"
+
+
+def test_a_trial_that_cannot_be_costs_nothing() -> None:
+    found = shrink(VALUES, lambda values: None, 1, lambda word: None)
+    assert found.values == VALUES and found.tried == 0 and found.is_least
+
+
+def test_times_and_shares_become_round_where_the_failure_allows_it() -> None:
+    faults = [
+        {"name": "cut", "at": "53.571 s", "for": "12.5 s", "partition": {"share": 0.437812}},
+        {"name": "stop", "at": "117 s", "for": "250 ms", "pause": {"number": 3, "share": None}},
+    ]
+    values: Values = {"peers": 2, "faults": faults, "phases": dict.fromkeys(VALUES["phases"], "1 s")}
+
+    def fails(smaller: Values) -> bool:
+        faults = smaller["faults"]
+        return len(faults) == 2 and parse_duration(faults[0]["at"]) > 52 and faults[0]["for"] == "12.5 s"
+
+    cut, stop = shrink(values, fails, 500, lambda word: None).values["faults"]
+    assert cut == {"name": "cut", "at": "53 s", "for": "12.5 s", "partition": {"share": 0.4}}
+    assert stop == faults[1]
+
+
+def test_phases_before_the_measure_phase_stay_where_an_early_failure_cannot_be_told() -> None:
+    found = shrink(VALUES, lambda values: True, 500, lambda word: None, settles_less=False).values
+    assert found["phases"]["join"] == "10 s" and found["phases"]["settle"] == "30 s"
+    assert parse_duration(found["phases"]["measure"]) < 2 > parse_duration(found["phases"]["drain"])

@@ -290,3 +290,24 @@ def _yaml(value: object) -> str:
 def test_ready_experiments_are_valid(path, monkeypatch):
     monkeypatch.setenv("TRELLIS_DATA", "/data")
     assert isinstance(load(path, check_files=False), ExperimentSpec)
+
+
+@pytest.mark.parametrize(
+    ("given", "number"),
+    [
+        *(("128 kB", 128_000), ("128KiB", 131_072), ("131072", 131_072), ("1.5 kB", 1500)),
+        *(("abc", 131_072), ("-1 kB", 131_072), (1.5, 131_072)),
+    ],
+)
+def test_a_size_of_events_is_told_in_bytes(write, given, number):
+    key, told = "workload.publications", "a whole number of bytes, such as"
+    (found,) = problems(write(SMALL), f"{key}.payload_bytes={given!r}")
+    assert found.endswith(f"but has to be {told} {number}")
+    (found,) = problems(write(SMALL), f"{key}.size={given!r}")
+    assert found.endswith(f"is not a known key. The size of an event is {told} payload_bytes: {number}")
+
+
+@pytest.mark.parametrize("key", ["workload.broadcast.bytes", "workload.broadcast.bytes.least"])
+def test_a_size_of_broadcast_messages_is_told_in_bytes(write, key):
+    found = problems(write(SMALL), "workload={broadcast: {rate: 1}}", f"{key}=128 kB")
+    assert any(each.endswith("but has to be a whole number of bytes, such as 128000") for each in found)

@@ -85,11 +85,8 @@ def test_attributes_are_checked_each_in_its_line(write: Write) -> None:
     text = RANGES.replace("size, low: 0, high: 10, sub_range", "price, low: 0, high: -1, sub_rang")
     told = problems(write(text))
     key = "workload.subscriptions.attributes[1].sub_rang"
-    assert [line.split(": ")[:2] for line in told] == [
-        ["experiment.yaml:9", key],
-        ["experiment.yaml:9", key + "e"],
-    ]
-    assert 'Did you mean "sub_range"' in told[0]
+    assert [line.split(": ")[:2] for line in told] == [["experiment.yaml:9", key]]
+    assert 'Did you mean "sub_range"' in told[0], "the key is not said to be missing, too"
     told = problems(write(text.replace("sub_rang:", "sub_range:").replace("rvr", "content-flood")))
     assert [line.split(": ")[:2] for line in told] == [
         ["experiment.yaml:9", "workload.subscriptions.attributes[1].high"],

@@ -288,7 +288,7 @@ def test_a_plan_that_lost_its_faults_is_not_run() -> None:
     "faults, key, words",
     [
         ([fault()], "0.name", "exactly one of"),
-        ([fault(partition={"share": 0.5}, links={"share": 0.5})], "0.name", "exactly one of"),
+        ([fault(partition={"share": 0.5}, links={"share": 0.5})], "0.links", "exactly one of"),
         ([fault(partition={"share": 0.01})], "0.partition.share", "is nobody"),
         ([fault(partition={})], "0.partition.share", "exactly one of `share`, `number`"),
         ([fault(links={"share": 0.5})], "0.links.delay", "nothing happens"),

@@ -317,6 +317,16 @@ def test_what_cannot_be_asked_is_refused_at_its_line(
     assert told in " ".join(result.stderr.split())
 
 
+def test_a_wrong_fault_is_told_without_the_invariants_that_name_it(tmp_path: Path) -> None:
+    file = tmp_path / "small.yaml"
+    held = "{hold: [ring_is_one_cycle before split, ring_is_one_cycle until 1 s]}"
+    text = FILE.format(system="chord", workload="{lookups: {rate: 1}}", invariants=held, more="")
+    file.write_text(text.replace("at: 50 s", "at: 50"))
+    result = CliRunner().invoke(app, ["validate", str(file)], catch_exceptions=False)
+    assert result.exit_code == 2 and "2 problems" in result.stderr and "no fault" not in result.stderr
+    assert "faults[0].at" in result.stderr and "invariants.hold[1]" in result.stderr
+
+
 def test_an_invariant_that_raises_ends_the_trial_with_its_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -100,7 +100,7 @@ def test_edges_of_gml_have_latencies_and_the_shortest_path_counts(tmp_path: Path
     assert "4 edges; the shortest paths count" in text
     assert "1 edge of a node to itself not used" in text
     assert "1 edge with packet_loss: what a path's edges lose is lost" in text
-    assert "host_bandwidth_up not used" in text
+    assert "host_bandwidth_up not used for delays" in text
 
 
 def test_what_the_edges_of_the_shortest_path_lose_is_lost(tmp_path: Path) -> None:
@@ -125,7 +125,7 @@ def test_places_of_graphs_and_pairs_can_be_regions_by_their_names(tmp_path: Path
     assert graph.region_names == ["eu", "us", "us"]
     assert graph.region_counts(8) == [2, 2, 2]
     assert MatrixFile(kind="graph", file=file).region_names == []
-    with pytest.raises(TraceError, match=":3: the node has no 'country', which `regions` asks for"):
+    with pytest.raises(TraceError, match=':3: the node has no "country", which `regions` asks for'):
         _ = MatrixFile(kind="graph", file=file, regions="country").region_names
     file.write_text("london,new-york,70.5\nlondon,tokyo,200\ntokyo,new-york,150\n")
     assert MatrixFile(kind="pairs", file=file, regions="name").region_names == ["london", "new-york", "tokyo"]

@@ -201,7 +201,7 @@ def test_faults_of_regions_that_cannot_be_are_refused(what: dict[str, Any], key:
 
 
 def test_a_region_of_a_latency_without_regions_is_refused() -> None:
-    with pytest.raises(ValueError, match="the latency knows no regions"):
+    with pytest.raises(ValueError, match="the network has no regions"):
         draw_plan(diary_spec(4, faults=[fault(pause={"region": "eu"})]))
 
 

@@ -104,11 +104,12 @@ workload: {lookups: {rate: 1}}
     [
         (
             FILE + "churn: {region: eu}\n",
-            "experiment.yaml:5: churn.region: the latency knows no regions. Give `network.latency` of kind",
+            "experiment.yaml:5: churn.region: the network has no regions. Write `network.regions`, "
+            "such as [{name: eu, share: 0.5}, {name: others, share: 0.5}]",
         ),
         (
             FILE.replace("rate: 1", "rate: 1, region: mars"),
-            "experiment.yaml:4: workload.lookups.region: the latency knows no regions",
+            "experiment.yaml:4: workload.lookups.region: the network has no regions. Write",
         ),
         (
             FILE + "churn: {crash: {at: 5 s, share: 0.1, region: [mars]}}\nnetwork:\n"
@@ -159,7 +160,10 @@ def test_classes_of_links_and_of_slowness_may_be_those_of_regions_and_roles() ->
         ("[{name: a, region: mars}, {name: b, share: 1}]", 'there is no region "mars". There are: eu, us'),
         ("[{name: a, role: king}, {name: b, share: 1}]", 'no peer has the role "king". There are: peer'),
         ("[{name: a, region: eu}, {name: b, share: 0.5}]", "the shares add up to 0.5. Make them 1"),
-        ("[{name: a, region: eu}]", "the peers of other roles and regions have no class. Add one with"),
+        (
+            "[{name: a, region: eu}]",
+            "the peers of other roles, regions and places have no class. Add one with",
+        ),
     ],
 )
 def test_classes_that_cannot_be_are_refused(tmp_path: Path, classes: str, told: str) -> None:
@@ -196,6 +200,6 @@ def test_faults_and_attackers_of_a_region_without_peers_are_refused(
         f"    rtt: {{eu: {{eu: 10 ms, us: 80 ms}}, us: {{us: 12 ms}}}}\n{part}\n"
     )
     share, found = problems(file)
-    told = 'no peer of 20 is in "us". Raise its share in network.latency.regions, or peers'
+    told = 'no peer of 20 is in "us". Raise the share of the region, or `peers`'
     assert found == f"experiment.yaml:10: {key}: {told}"
     assert "network.latency.regions[1].share: 0.01 of 20 peers is nobody" in share

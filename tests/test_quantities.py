@@ -35,7 +35,7 @@ def test_a_duration_is_its_number_times_its_unit(text: str, seconds: float) -> N
     [
         ("30", "needs a number and a unit"),
         ("30 sec", "needs a number and a unit"),
-        ("-1 s", "needs a number and a unit"),
+        ("-1 s", "a duration is not negative here"),
         ("\N{FULLWIDTH DIGIT THREE} s", "needs a number and a unit"),
         (30, "needs a number and a unit"),
         (None, "needs a number and a unit"),

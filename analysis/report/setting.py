@@ -129,6 +129,7 @@ def _network(network: Mapping[str, Any]) -> str:
             text = f"measured RTTs from {latency.get('file', '?')} ({kind})"
     if times := [str(each.get("at", "?")) for each in network.get("later") or []]:
         text += f", other latencies from {', '.join(times)} on"
+    text += f", {_regions(network)}" if network.get("regions") else ""
     text += _loss(network.get("loss", 0)) + _jitter(network.get("jitter", "0 s"))
     if network.get("order") == "kept":
         text += ", messages of a pair in order"
@@ -170,21 +171,27 @@ def _bandwidth(bandwidth: Mapping[str, Any]) -> str:
     if not bandwidth:
         return ""
     classes = bandwidth.get("classes") or [bandwidth]
-    texts = []
-    for each in classes:
-        named = f"{quantity(float(each['share']), 'share')} {each['name']}: " if "name" in each else ""
-        texts.append(f"{named}{each.get('up') or 'unlimited'} up, {each.get('down') or 'unlimited'} down")
+    texts = [
+        f"{_class(each)}{each.get('up') or 'unlimited'} up, {each.get('down') or 'unlimited'} down"
+        for each in classes
+    ]
     fair = ", shared fairly" if bandwidth.get("discipline") == "fair" else ""
     return f"; links of {'; '.join(texts)}{fair}; queues of {bandwidth.get('queue', '100 ms')}"
+
+
+def _class(each: Mapping[str, Any]) -> str:
+    """Return who has the links or the times of a class, empty if all peers have the same."""
+    if "name" not in each:
+        return ""
+    share = each.get("share")
+    return f"{each['name']}: " if share is None else f"{quantity(float(share), 'share')} {each['name']}: "
 
 
 def _processing(processing: Mapping[str, Any]) -> str:
     if not processing:
         return ""
-    texts = []
-    for each in processing.get("classes") or [processing]:
-        named = f"{quantity(float(each['share']), 'share')} {each['name']}: " if "name" in each else ""
-        texts.append(f"{named}{each.get('message', 'some time')}")
+    classes = processing.get("classes") or [processing]
+    texts = [f"{_class(each)}{each.get('message', 'some time')}" for each in classes]
     return f"a message takes {'; '.join(texts)}; waits of at most {processing.get('queue', '60 s')}"
 
 

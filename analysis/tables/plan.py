@@ -10,7 +10,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from analysis.contract.trials import TrialRecord
 from analysis.engine.literal_reader import literal_reader
 from analysis.engine.one_partition import gathered
-from emulator.experiment.plan.tables import KEPT, PEERS, SESSIONS
+from emulator.experiment.plan.tables import KEPT, PEERS, REGION, SESSIONS
 from emulator.workload.table_schemas import GETS, LOOKUPS, PUBLICATIONS, PUTS, RETICENT, SUBSCRIPTIONS
 
 
@@ -22,7 +22,7 @@ def _with_key(schema: pa.Schema) -> pa.Schema:
 _SCHEMAS = {
     "gets": _with_key(GETS),
     "lookups": _with_key(LOOKUPS),
-    "peers": PEERS,
+    "peers": PEERS.append(REGION),
     "publications": PUBLICATIONS,
     "puts": _with_key(PUTS),
     "reticent": RETICENT,

@@ -1,4 +1,4 @@
-"""What peers of each region asked for and got, where the latencies know regions.
+"""What peers of each region asked for and got, where the network has regions.
 
 The table `regions` has one row for each region and sort of outcome of a trial whose peers are in regions:
 region, outcome ("deliveries" that were expected there, "lookups" and "gets" that were asked there), peers
@@ -11,32 +11,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import reduce
 
-import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from analysis.contract.trials import TrialRecord
-from analysis.engine.one_partition import few
 from analysis.tables.plan import read_plan
-
-_PLACES = pa.schema([("trial", pa.string()), ("location", pa.int32()), ("region", pa.string())])
 
 
 def have_regions(records: Sequence[TrialRecord]) -> bool:
     """Return whether peers of any of these trials are in regions."""
-    return any(record.spec.network.latency.region_names for record in records)
+    return any(record.spec.network.has_regions for record in records)
 
 
 def homes(spark: SparkSession, records: Sequence[TrialRecord]) -> DataFrame:
     """Return the region of each peer that is in one: trial, peer, region."""
-    rows = [
-        {"trial": record.name, "location": location, "region": name}
-        for record in records
-        for location, name in enumerate(record.spec.network.latency.region_names)
-    ]
-    places = few(spark.createDataFrame(pa.Table.from_pylist(rows, _PLACES)))
-    peers = read_plan(spark, list(records), "peers").join(places, ["trial", "location"])
-    return peers.select("trial", "peer", "region")
+    peers = read_plan(spark, list(records), "peers")
+    return peers.select("trial", "peer", "region").where("region is not null")
 
 
 def regions(spark: SparkSession, records: list[TrialRecord], tables: Mapping[str, DataFrame]) -> DataFrame:

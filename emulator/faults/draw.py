@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,16 +65,18 @@ def meetings(sides: Sequence[tuple[NDArray[np.int32], NDArray[np.int32]]]) -> li
     return problems
 
 
-def at_one_place(
-    location: NDArray[np.int32], attackers: NDArray[np.int32], identities: int
-) -> NDArray[np.int32]:
-    """Return the location of each peer if each attacker poses as `identities` of the attacking peers.
+_Where = TypeVar("_Where", bound=np.generic)
+
+
+def at_one_place(where: NDArray[_Where], attackers: NDArray[np.int32], identities: int) -> NDArray[_Where]:
+    """Return the location or region of each peer if each attacker poses as `identities` of the attacking
+    peers.
 
     All identities of an attacker are where the first of them is.
     """
-    moved = location.copy()
+    moved = where.copy()
     first = attackers[np.arange(len(attackers)) // identities * identities]
-    moved[attackers] = location[first]
+    moved[attackers] = where[first]
     return moved
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
 
 from emulator.files.quantities import Share
+from emulator.files.region_names import unknown_region
 
 WHO = ("share", "number", "peers", "role", "region")
 """The keys one of which says who is in a group."""
@@ -34,8 +35,10 @@ class Crowd:
     peers: int
     roles: Mapping[str, int] = field(default_factory=dict)
     """The number of peers of each role."""
-    regions: Mapping[str, int] = field(default_factory=dict)
-    """The number of peers in each region; none if the latency knows no regions."""
+    regions: Mapping[str, int] | None = field(default_factory=dict)
+    """The number of peers in each region; none if the network has no regions, None if it is wrong."""
+    places: int = 1
+    """The number of places of the latencies, where a class of peers names some."""
 
 
 class Group(Model):
@@ -68,7 +71,7 @@ class Group(Model):
         if self.role is not None:
             return crowd.roles.get(self.role, 0)
         if self.region is not None:
-            return sum(crowd.regions.get(name, 0) for name in self.regions)
+            return sum((crowd.regions or {}).get(name, 0) for name in self.regions)
         return self.number or 0
 
     def group_problems(self, crowd: Crowd, who: str, others: bool = True) -> list[tuple[str, str]]:
@@ -80,10 +83,12 @@ class Group(Model):
         (key,) = given
         if problem := self._unknown(crowd):
             return [(key, problem)]
+        if key == "region" and crowd.regions is None:
+            return []
         count = self.count(crowd)
         if not count and key == "region":
             named = " or ".join(f'"{name}"' for name in self.regions)
-            wanted = "Raise its share in network.latency.regions, or peers"
+            wanted = "Raise the share of the region, or `peers`"
             return [(key, f"no peer of {crowd.peers} is in {named}. {wanted}")]
         if not count:
             return [(key, f"{self.share:g} of {crowd.peers} peers is nobody. Give a `number`")]
@@ -101,7 +106,7 @@ class Group(Model):
         if self.role is not None and not crowd.roles.get(self.role):
             known = ", ".join(sorted(name for name, count in crowd.roles.items() if count))
             return f'no peer has the role "{self.role}". There are: {known}'
-        return unknown_region(self.regions, crowd) if self.region is not None else ""
+        return unknown_region(self.regions, crowd.regions) if self.region is not None else ""
 
 
 class Side(Group):
@@ -115,15 +120,3 @@ class Side(Group):
     @model_serializer(mode="wrap")
     def _by_name(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any] | str | list[str] | None:
         return self.region if self.is_named_region else self._without_later_keys(serialize)
-
-
-def unknown_region(names: Sequence[str], crowd: Crowd) -> str:
-    """Return what is wrong with the names of regions, or an empty text."""
-    if not crowd.regions:
-        return "the latency knows no regions. Give `network.latency` of kind regions"
-    for name in names:
-        if name not in crowd.regions:
-            return f'there is no region "{name}". There are: {", ".join(crowd.regions)}'
-    if not names or len(set(names)) < len(names):
-        return "name each region once, and one at least"
-    return ""

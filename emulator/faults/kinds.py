@@ -6,8 +6,9 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field
 
-from emulator.faults.groups import WHO, Crowd, Group, Model, Side, unknown_region
+from emulator.faults.groups import WHO, Crowd, Group, Model, Side
 from emulator.files.quantities import Duration, RateOr0, Share, SignedDuration, SignedShare
+from emulator.files.region_names import unknown_region
 
 
 class Partition(Group):
@@ -83,7 +84,7 @@ class Links(Group):
         if given:
             return [(given[0], f"`between` says already who {who} are. Leave out one of both")]
         if self.is_between_regions:
-            problem = unknown_region([name for side in self.between for name in side.regions], crowd)
+            problem = unknown_region([name for side in self.between for name in side.regions], crowd.regions)
             return [("between", problem)] if problem else []
         found = [
             (f"between.{index}.{key}", text)
@@ -133,7 +134,9 @@ class Clock(Group):
     def clock_problems(self, begins: float) -> list[tuple[str, str]]:
         """Return what is wrong with a clock that goes wrong at `begins` (s of trial time)."""
         if not self.step and not self.drift:
-            return [("step", "neither `step` nor `drift` is given, so nothing happens")]
+            return [
+                ("step", "neither `step` nor `drift` is given, so nothing happens. Give one, such as 5 s")
+            ]
         if begins + self.step < 0:
             shown = f"{begins + self.step:g} s"
             return [("step", f"the clock would show {shown}, before the trial began. Step back by less")]

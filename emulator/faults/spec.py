@@ -167,7 +167,9 @@ class FaultSpec(_Window):
         given = [name for name in KINDS if getattr(self, name) is not None]
         if len(given) != 1:
             keys = f"{', '.join(f'`{kind}`' for kind in KINDS[:-1])} and `{KINDS[-1]}`"
-            return [("name", f'"{self.name}" needs exactly one of {keys}'), *self.late(trial_end)]
+            text = f'"{self.name}" needs exactly one of {keys}'
+            text += f". Write a fault for each: {' and '.join(given)}" if given else ""
+            return [(given[1] if given else "name", text), *self.late(trial_end)]
         (kind,) = given
         nobody_left = kind == "crash" and self.ends == math.inf
         others = kind in OF_MESSAGES or nobody_left

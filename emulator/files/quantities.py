@@ -30,7 +30,10 @@ def parse_duration(value: Any) -> float:
     Raises ValueError if the unit is missing or unknown, for more than a hundred years, and for less than a
     microsecond that is not 0.
     """
-    form = _FORM.fullmatch(value) if isinstance(value, str) and len(value) <= _LONGEST_TEXT else None
+    text = value if isinstance(value, str) and len(value) <= _LONGEST_TEXT else ""
+    form = _FORM.fullmatch(text)
+    if text.lstrip().startswith("-") and _FORM.fullmatch(text.lstrip()[1:]):
+        raise ValueError("a duration is not negative here")
     if form is None or form[2] not in _SECONDS:
         units = ", ".join(_SECONDS)
         raise ValueError(f'a duration needs a number and a unit ({units}), such as "30 s"')

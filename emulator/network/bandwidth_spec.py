@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, model_validator
 from emulator.files.quantities import Duration, Rate, Share
 from emulator.network.access_links import NANOSECONDS, AccessLinks, LinkRates
 from emulator.network.link_table import MOST_CLASSES, LinkTable
+from emulator.network.node_rates import NodeRates
 from emulator.network.peer_classes import PeerClass, Population, class_problems
 from emulator.network.shared_links import RateChange, SharedLinks
 
@@ -43,20 +44,28 @@ class Bandwidth(_Rates):
         exclude_if=lambda given: given is None,
     )
 
+    nodes: NodeRates | None = Field(
+        None,
+        description="a graph of which each peer has the rates of the node that it stands at, instead of "
+        "`classes`",
+        exclude_if=lambda given: given is None,
+    )
+
     @model_validator(mode="after")
     def _with_classes(self) -> Bandwidth:
-        """Return this with the classes of the table, so that whoever has it needs no file.
+        """Return this with the classes of the file, so that whoever has it needs no file.
 
         A file that is not there is told of where all files are.
         """
-        table = self.table
-        if table is None or table.file is None or not table.file.is_file():
+        if self.table is not None and self.nodes is not None:
+            raise ValueError("both `table` and `nodes` are given. Give one")
+        key, source = ("nodes", self.nodes) if self.table is None else ("table", self.table)
+        if source is None or source.file is None or not source.file.is_file():
             return self
         if self.classes:
-            raise ValueError("both `classes` and `table` are given. Give one")
-        classes = TypeAdapter(list[LinkClass]).validate_python(table.read(table.file))
-        read = {"classes": classes, "table": table.model_copy(update={"file": None})}
-        return self.model_copy(update=read)
+            raise ValueError(f"both `classes` and `{key}` are given. Give one")
+        classes = TypeAdapter(list[LinkClass]).validate_python(source.read(source.file))
+        return self.model_copy(update={"classes": classes, key: source.model_copy(update={"file": None})})
 
     def all_classes(self) -> list[LinkRates]:
         """Return the rates of the classes, or those of all peers as the one class."""
@@ -102,6 +111,9 @@ class Bandwidth(_Rates):
         elif self.table is not None:
             if self.table.file is None:
                 problems.append(("table.file", "is not given. Name the file that has the columns"))
+        elif self.nodes is not None:
+            if self.nodes.file is None:
+                problems.append(("nodes.file", "is not given. Name the graph of `network.latency`"))
         elif self.up is None and self.down is None:
             problems.append(
                 ("up", "neither `up` nor `down` is given, so nothing is limited. Give one, such as 20 Mbit/s")

@@ -15,6 +15,7 @@ from emulator.contract.random_streams import generator
 from emulator.files.trace_error import TraceError
 from emulator.network.model import LatencyModel
 from emulator.network.peer_network import Network
+from emulator.network.regions import draw_regions
 from emulator.network.shared_links import RateChange
 from emulator.network.spec import NetworkSpec
 
@@ -34,6 +35,16 @@ def draw_locations(spec: NetworkSpec, peers: int, seed: int) -> NDArray[np.int32
     random = generator(seed, "plan", "locations")
     drawn = spec.latency.draw_places(peers, random)
     return place(peers, hosts, random) if drawn is None else drawn
+
+
+def draw_regions_of(
+    spec: NetworkSpec, location: NDArray[np.int32], peers: int, seed: int
+) -> NDArray[np.str_]:
+    """Return the region of each peer, that of its place or one that is drawn; empty if there are none."""
+    if spec.regions:
+        location = draw_regions(spec.regions, peers, generator(seed, "plan", "own regions"))
+    names = np.array([region.name for region in spec.regions] or spec.latency.region_names, dtype=str)
+    return names[location] if len(names) else names
 
 
 def build_network(

@@ -30,7 +30,14 @@ _FIBRE_KM_S: Final = 200_000.0
 """The speed of light in a fibre."""
 _EARTH_KM: Final = 6371.0
 _TOKEN: Final = re.compile(r'"([^"]*)"|([\[\]])|([^\s\[\]"]+)')
-_UNUSED: Final = ("bandwidth", "host_bandwidth_up", "host_bandwidth_down", "jitter")
+_UNUSED: Final = (
+    "bandwidth",
+    "linkspeed",
+    "linkspeedraw",
+    "host_bandwidth_up",
+    "host_bandwidth_down",
+    "jitter",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,21 +66,21 @@ def count_graph(file: Path) -> int:
     return len(_placed(file, nodes, edges))
 
 
-def names_in_graph(file: Path, attribute: str) -> list[str]:
-    """Return what each node of the table has as this attribute.
+def attribute_of_nodes(file: Path, attribute: str, asked_by: str) -> list[tuple[int, str]]:
+    """Return the line of each node of the table, and what it has as this attribute, which a key asks for.
 
     Raises TraceError for a bad file, or a node without the attribute.
     """
     nodes, edges, _ = _read(file)
-    names = []
+    found = []
     for node in _placed(file, nodes, edges):
-        name = node.get(attribute.lower())
-        if not name:
+        value = node.get(attribute.lower())
+        if not value:
             others = ", ".join(sorted(node.values))
-            text = f"the node has no {shown(attribute)}, which `regions` asks for. It has {others}"
-            raise TraceError(file, node.line, text)
-        names.append(name)
-    return names
+            text = f'the node has no "{attribute}", which `{asked_by}` asks for. It has {others}'
+            raise TraceError(file, node.line, f"{text}. Give it, or name another one")
+        found.append((node.line, value))
+    return found
 
 
 def _read(file: Path) -> tuple[list[_Record], list[_Record], bool]:
@@ -169,7 +176,9 @@ class _Graph:
                 f"{counted(lossy, 'edge')} with packet_loss: what a path's edges lose is lost"
                 if lossy
                 else None,
-                f"{unused} not used: see `network.jitter` and `network.bandwidth`" if unused else None,
+                f"{unused} not used for delays: see `network.jitter` and `network.bandwidth`"
+                if unused
+                else None,
             )
         )
 

@@ -120,12 +120,14 @@ class MatrixFile(LatencyModel):
 
         Several places may be in one region.
         """
-        from emulator.network.graph_text import names_in_graph
+        from emulator.network.graph_text import attribute_of_nodes
         from emulator.network.pairs_text import names_in_pairs
 
         if self.regions is None or self.kind not in ("graph", "pairs"):
             return []
-        return names_in_pairs(self.file) if self.kind == "pairs" else names_in_graph(self.file, self.regions)
+        if self.kind == "pairs":
+            return names_in_pairs(self.file)
+        return [name for _, name in attribute_of_nodes(self.file, self.regions, "regions")]
 
     def region_counts(self, peers: int) -> list[int]:
         """Return for each place the fewest of so many peers, spread evenly, that stand there in any draw."""

@@ -7,17 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Annotated, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from emulator.files.quantities import Share
-from emulator.files.region_names import RegionNames
+from emulator.files.region_names import RegionNames, unknown_region
 
 if TYPE_CHECKING:
     import numpy as np  # a host of a fleet draws nothing, and is smaller by 10 MB without it
 
-_WHO = ("share", "role", "region")
+_WHO = ("share", "role", "region", "places")
 
 
 class PeerClass(BaseModel):
@@ -35,6 +35,13 @@ class PeerClass(BaseModel):
     region: RegionNames | None = Field(
         None, description="all peers of a region, or of several", exclude_if=lambda given: given is None
     )
+    places: list[Annotated[int, Field(ge=0)]] | None = Field(
+        None,
+        min_length=1,
+        max_length=20_000,
+        description="all peers at these rows of the latencies, from 0 on, such as nodes of a graph",
+        exclude_if=lambda given: given is None,
+    )
 
 
 class Population(Protocol):
@@ -47,23 +54,32 @@ class Population(Protocol):
     def roles(self) -> Mapping[str, int]: ...
 
     @property
-    def regions(self) -> Mapping[str, int]: ...
+    def regions(self) -> Mapping[str, int] | None: ...
+
+    @property
+    def places(self) -> int: ...
 
 
 def draw_classes(
-    classes: Sequence[PeerClass], role: Sequence[str], region: Sequence[str], random: np.random.Generator
+    classes: Sequence[PeerClass],
+    role: Sequence[str],
+    region: Sequence[str],
+    place: Sequence[int],
+    random: np.random.Generator,
 ) -> list[int]:
     """Return the index of each peer's class; all have the same one, 0, if there are no classes.
 
-    `role` and `region` have those of each peer; there are no regions if `region` is empty. A peer that
-    several classes name is in the first of them.
+    `role`, `region` and `place` have those of each peer; there are no regions if `region` is empty. A peer
+    that several classes name is in the first of them.
     """
     if not classes:
         return [0] * len(role)
     drawn: list[int | None] = [None] * len(role)
     for index, each in reversed(list(enumerate(classes))):
+        places = frozenset(each.places or ())
         for peer, own in enumerate(role):
             named = own == each.role or (each.region is not None and region[peer] in each.region)
+            named = named or place[peer] in places
             drawn[peer] = index if named else drawn[peer]
     others = [peer for peer, index in enumerate(drawn) if index is None]
     shares = [each.share or 0.0 for each in classes]
@@ -94,12 +110,11 @@ def class_problems(
             problems.append(
                 (f"classes.{index}.role", f'no peer has the role "{each.role}". There are: {there}')
             )
-        for name in each.region or ():
-            if name not in crowd.regions:
-                there = (
-                    f"There are: {', '.join(crowd.regions)}" if crowd.regions else "The latency knows none"
-                )
-                problems.append((f"classes.{index}.region", f'there is no region "{name}". {there}'))
+        if each.region is not None and (text := unknown_region(each.region, crowd.regions)):
+            problems.append((f"classes.{index}.region", text))
+        for number in [number for number in each.places or () if number >= crowd.places][:1]:
+            text = f"there is no place {number}. The latency has {crowd.places}, from 0 on"
+            problems.append((f"classes.{index}.places", text))
     names = [each.name for each in classes]
     problems += [
         ("classes", f'the name "{name}" is there twice. Rename one')
@@ -118,7 +133,7 @@ def _share_problems(
     if any(shares) and abs(sum(shares) - 1) > 1e-9:
         problems.append(("classes", f"the shares add up to {sum(shares):g}. Make them 1"))
     if classes and not any(shares) and not _names_all(named, crowd):
-        text = "the peers of other roles and regions have no class. Add one with `share: 1` for them"
+        text = "the peers of other roles, regions and places have no class. Add one with `share: 1` for them"
         problems.append(("classes", text))
     for index, count in enumerate(_counts(shares, crowd.peers) if not named else ()):
         if not count and not may_be_empty:
@@ -132,6 +147,9 @@ def _names_all(named: Sequence[PeerClass], crowd: Population) -> bool:
     roles = {each.role for each in named}
     regions = {name for each in named for name in each.region or ()}
     if crowd.regions and regions >= set(crowd.regions):
+        return True
+    places = {place for each in named for place in each.places or ()}
+    if places and len(places) == crowd.places:
         return True
     return all(role in roles for role, count in crowd.roles.items() if count)
 

@@ -1,7 +1,8 @@
-"""Latencies between named regions, each with a share of the peers."""
+"""Named regions, each with a share of the peers, and latencies between them."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import combinations_with_replacement, pairwise
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -28,6 +29,37 @@ class Region(BaseModel):
 
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]{0,63}$", description="name of the region")
     share: Share = Field(gt=0, le=1, description="share of the peers")
+
+
+def region_counts(regions: Sequence[Region], peers: int) -> list[int]:
+    """Return how many of so many peers are in each region; the shares add up to 1."""
+    shares = [region.share for region in regions]
+    inner = (round(peers * sum(shares[: index + 1])) for index in range(len(shares) - 1))
+    return [above - below for below, above in pairwise([0, *inner, peers])]
+
+
+def draw_regions(regions: Sequence[Region], peers: int, random: np.random.Generator) -> NDArray[np.int32]:
+    """Draw the region of each peer, as its place in the list, by the shares."""
+    import numpy as np
+
+    places = np.repeat(np.arange(len(regions)), region_counts(regions, peers))
+    return random.permutation(places).astype(np.int32)
+
+
+def region_problems(regions: Sequence[Region], peers: int) -> Problems:
+    """Return the key, below what has the regions, and the problem of shares and names that cannot be."""
+    names, problems = [region.name for region in regions], list[tuple[str, str]]()
+    total = sum(region.share for region in regions)
+    if abs(total - 1) > 1e-9:
+        problems.append(("regions", f"the shares add up to {total:g}. Make them 1"))
+    else:
+        for index, count in enumerate(region_counts(regions, peers)):
+            if not count:
+                text = f"{regions[index].share:g} of {peers} peers is nobody. Raise it"
+                problems.append((f"regions.{index}.share", f"{text}, or remove the region"))
+    for name in sorted({name for name in names if names.count(name) > 1}):
+        problems.append(("regions", f'the name "{name}" is there twice. Rename one'))
+    return problems
 
 
 class LossBetween(BaseModel):
@@ -94,16 +126,11 @@ class Regions(LatencyModel):
 
     def draw_places(self, peers: int, random: np.random.Generator) -> NDArray[np.int32]:
         """Draw the region of each peer by the shares."""
-        import numpy as np
-
-        places = np.repeat(np.arange(len(self.regions)), self.region_counts(peers))
-        return random.permutation(places).astype(np.int32)
+        return draw_regions(self.regions, peers, random)
 
     def region_counts(self, peers: int) -> list[int]:
         """Return how many of so many peers are in each region; the shares add up to 1."""
-        shares = [region.share for region in self.regions]
-        inner = (round(peers * sum(shares[: index + 1])) for index in range(len(shares) - 1))
-        return [above - below for below, above in pairwise([0, *inner, peers])]
+        return region_counts(self.regions, peers)
 
     def facts(self, seed: int) -> Facts:
         """Return what the table says, if it is that of a cloud."""
@@ -113,17 +140,7 @@ class Regions(LatencyModel):
 
     def problems(self, peers: int) -> Problems:
         """Return the key below `network.latency` and the problem of each combination that cannot be."""
-        names, problems = self.region_names, list[tuple[str, str]]()
-        total = sum(region.share for region in self.regions)
-        if abs(total - 1) > 1e-9:
-            problems.append(("regions", f"the shares add up to {total:g}. Make them 1"))
-        else:
-            for index, count in enumerate(self.region_counts(peers)):
-                if not count:
-                    text = f"{self.regions[index].share:g} of {peers} peers is nobody. Raise it"
-                    problems.append((f"regions.{index}.share", f"{text}, or remove the region"))
-        for name in sorted({name for name in names if names.count(name) > 1}):
-            problems.append(("regions", f'the name "{name}" is there twice. Rename one'))
+        problems = region_problems(self.regions, peers)
         problems += self._loss_problems()
         return problems + (self._rtt_problems() if self.table is None else self._table_problems())
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
@@ -12,8 +13,8 @@ from emulator.network.bandwidth_spec import Bandwidth
 from emulator.network.burst_loss import Bursts
 from emulator.network.jitters import HalfNormal, Normal, Pareto, Quantiles
 from emulator.network.latencies import Constant, King, MatrixFile
-from emulator.network.model import JitterModel, LatencyModel, LossModel
-from emulator.network.regions import Regions
+from emulator.network.model import JitterModel, LatencyModel, LossModel, Problems
+from emulator.network.regions import Region, Regions, region_counts, region_problems
 
 
 class _Model(BaseModel):
@@ -78,6 +79,13 @@ class NetworkSpec(_Model):
         description="other latencies between the same places, from a time on",
         exclude_if=lambda given: not given,
     )
+    regions: list[Region] = Field(
+        default_factory=list,
+        max_length=1000,
+        description="names and shares of the peers, where the latency has no regions of its own; delays "
+        "do not depend on them",
+        exclude_if=lambda given: not given,
+    )
     same_host_rtt: Duration = Field(
         0.001, ge=0, le=3600, description="RTT between peers at one host of the matrix"
     )
@@ -100,6 +108,29 @@ class NetworkSpec(_Model):
     enforce: Literal["auto", "delay-line", "netem"] = Field(
         "auto", description="what delays messages in pods: netem in the kernel, or each host's delay line"
     )
+
+    @property
+    def has_regions(self) -> bool:
+        """This is true if each peer is in a region. Raises TraceError for a bad file of a latency."""
+        return bool(self.regions or self.latency.region_names)
+
+    def peers_by_region(self, peers: int) -> dict[str, int]:
+        """Return how many of so many peers are in each region. Raises TraceError for a bad file."""
+        if self.regions:
+            return {
+                each.name: count
+                for each, count in zip(self.regions, region_counts(self.regions, peers), strict=True)
+            }
+        counts = Counter[str]()
+        for name, count in zip(self.latency.region_names, self.latency.region_counts(peers), strict=True):
+            counts[name] += count
+        return counts
+
+    def region_problems(self, peers: int) -> Problems:
+        """Return what is wrong with `regions`. Raises TraceError for a bad file of a latency."""
+        if self.regions and self.latency.region_names:
+            return [("regions", "the latency has regions of its own. Leave these out")]
+        return region_problems(self.regions, peers) if self.regions else []
 
     def latencies(self) -> list[tuple[str, LatencyModel]]:
         """Return the key and the model of each latency, in the order of their times."""

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from emulator.contract.identifiers import decode
 from emulator.contract.workload import WorkloadKind
 from emulator.experiment.file.spec import TrialSpec
-from emulator.experiment.plan.tables import IDENTIFIER, KEPT, PROCESSING, SECOND, Plan
+from emulator.experiment.plan.tables import IDENTIFIER, KEPT, PROCESSING, REGION, SECOND, Plan
 from emulator.faults.network_faults import NetworkFaults, faults_of
 from emulator.files.damage import DamagedFile
 from emulator.network.build_network import build_network
@@ -93,10 +93,10 @@ def second_sides(spec: TrialSpec, plan: Plan) -> list[list[int]]:
             if row[SECOND.name]:
                 second[row["fault"]].append(row["peer"])
         return second
-    names, place = spec.network.latency.region_names, plan.peers["location"].to_pylist()
+    region = plan.peers[REGION.name].to_pylist() if REGION.name in plan.peers.column_names else []
     for row in rows:
         links = spec.faults[row["fault"]].links
-        if links is not None and links.between and names[place[row["peer"]]] in links.between[1].regions:
+        if links is not None and links.between and region[row["peer"]] in links.between[1].regions:
             second[row["fault"]].append(row["peer"])
     return second
 

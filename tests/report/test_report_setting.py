@@ -70,3 +70,21 @@ def test_a_base_value_that_is_varied_is_left_out(
     found = dict(facts(of | {"vary": {key: values}}, summary, []))[name].replace("\N{NO-BREAK SPACE}", " ")
     assert told in found
     assert found.startswith(told) or name == "Runtime"
+
+
+def test_regions_and_classes_of_roles_and_places_are_told_by_their_names() -> None:
+    classes = [
+        {"name": "servers", "share": None, "role": "publisher", "up": None, "down": None},
+        {"name": "10-mbit-up", "share": None, "places": [0, 2], "up": "10 Mbit/s", "down": None},
+        {"name": "home", "share": 1.0, "up": "1 Mbit/s", "down": "2 Mbit/s"},
+    ]
+    regions = [{"name": "eu", "share": 0.5}, {"name": "us", "share": 0.5}]
+    network = {"latency": {"kind": "constant", "rtt": "50 ms"}, "regions": regions}
+    network |= {"bandwidth": {"classes": classes, "queue": "1 s"}}
+    slow = {"classes": [{"name": "slow", "share": None, "region": ["eu"], "message": "5 ms"}]}
+    told = dict(facts({"network": network, "processing": slow}, {"trials": []}, []))
+    assert told["Network"].replace("\N{NO-BREAK SPACE}", " ") == (
+        "RTT 50 ms between every pair, regions eu 50 %, us 50 %; links of servers: unlimited up, "
+        "unlimited down; 10-mbit-up: 10 Mbit/s up, unlimited down; 100 % home: 1 Mbit/s up, 2 Mbit/s down; "
+        "queues of 1 s"
+    )

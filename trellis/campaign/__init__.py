@@ -1,5 +1,5 @@
 """Campaigns: many trials drawn from ranges, and experiments made smaller until nothing can be left out.
 
-Read `drawing` first, which makes one experiment of many draws. `shrinking` has what may be left out of a
-trial that is not as expected, and leaves it out as long as the trial stays so; `replay` runs one such trial.
+Read `drawing` first, which makes one experiment of many draws. `shrinking` makes a trial that is not as
+expected smaller, as long as it stays so; `cuts` has what may be left out, and `replay` runs one such trial.
 """

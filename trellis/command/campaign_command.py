@@ -7,6 +7,7 @@ import hashlib
 import re
 import shlex
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -146,7 +147,7 @@ def _make_smaller(directory: RunDirectory, spec: ExperimentSpec, most: int, budg
     from emulator.experiment.file.variants import trials
     from emulator.experiment.run.directory import write_whole
     from emulator.experiment.run.summary_file import read_summary
-    from trellis.campaign.replay import Replay, experiment_text
+    from trellis.campaign.replay import Failure, Replay, experiment_text
     from trellis.campaign.shrinking import shrink
 
     every = {trial.name: trial for trial in trials(spec)}
@@ -155,23 +156,24 @@ def _make_smaller(directory: RunDirectory, spec: ExperimentSpec, most: int, budg
     with _judgement() as judge:
         replay = Replay(judge)
         for expectation, name in _failing(read_summary(directory))[:most]:
-            text, is_invariant = expectation["text"], not expectation["measure"]
+            text, trial = expectation["text"], every[name]
             file = into / _name_of_smaller(name, text)
             if not file.exists():
                 err.print(f"making {name} smaller, which breaks: {text}", markup=False, soft_wrap=True)
-                values = every[name].spec.model_dump(mode="json")
-                if is_invariant:
-                    values["invariants"] |= {"hold": [text], "stop": True}
-                values = shrink(
-                    values,
-                    lambda smaller, text=text, of=is_invariant: replay.fails(text, smaller, of),  # type: ignore[misc]
+                if is_invariant := not expectation["measure"]:
+                    failure = Failure.of_invariant(text, directory, trial)
+                else:
+                    failure = Failure(text, False)
+                left = shrink(
+                    trial.spec.model_dump(mode="json"),
+                    partial(replay.fails, failure),
                     budget,
                     lambda word: err.print(f"  {word}", markup=False, soft_wrap=True),
+                    settles_less=is_invariant,
                 )
-                if is_invariant:
-                    values["invariants"].pop("stop")
-                title = f"{spec.title or spec.name}: {text}"
-                write_whole(file, experiment_text(f"{spec.name[:50]}-smaller", title, text, values))
+                _say_tried(left.tried, left.is_least)
+                title, short = f"{spec.title or spec.name}: {text}", f"{spec.name[:50]}-smaller"
+                write_whole(file, experiment_text(short, title, failure, left.values, to_its_end=True))
             _say_smaller(text, file)
 
 
@@ -180,6 +182,16 @@ def _name_of_smaller(trial: str, expectation: str) -> str:
     words = re.sub("[^a-z0-9]+", "-", expectation.lower()).strip("-")[:60]
     digest = hashlib.sha256(expectation.encode()).hexdigest()[:8]
     return f"{trial[:100]}-{words}-{digest}.yaml"
+
+
+def _say_tried(trials: int, is_least: bool) -> None:
+    """Print how many trials it took, and whether more might be left out."""
+    text = f"  {counted(trials, 'trial')} tried: nothing more can be left out"
+    if not is_least:
+        text = (
+            f"  {counted(trials, 'trial')} tried, which is the budget: more may be left out. Raise --budget"
+        )
+    err.print(text, markup=False, soft_wrap=True)
 
 
 def _say_how_to_see_all(directory: RunDirectory) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import stat
-from collections import Counter
 from pathlib import Path
 
 from pydantic import BaseModel
@@ -11,8 +10,9 @@ from pydantic import BaseModel
 from emulator.contract.mistakes import code_of
 from emulator.experiment.file.size_limits import size_problems
 from emulator.experiment.file.spec import TrialSpec
-from emulator.faults.groups import Crowd, unknown_region
+from emulator.faults.groups import Crowd
 from emulator.faults.spec import FaultSpec
+from emulator.files.region_names import unknown_region
 from emulator.files.trace_error import TraceError
 from emulator.network.bandwidth_spec import Bandwidth
 from emulator.network.model import JitterModel, LossModel
@@ -21,12 +21,14 @@ from emulator.workload.problems import workload_problems
 _UNCHECKED = "could not check its parameters"
 
 
-def check_plan_inputs(spec: TrialSpec, files: bool = True) -> list[tuple[str, str]]:
+def check_plan_inputs(spec: TrialSpec, files: bool = True, has_network: bool = True) -> list[tuple[str, str]]:
     """Return the key path and the problem of each combination that `draw_plan` would refuse, all at once.
 
-    Without `files`, the function does not look whether the files that the spec names are there. It draws
-    nothing and reads no large file. What only a file's content can tell, such as a graph with fewer nodes
-    than peers, `draw_plan` tells.
+    Without `has_network` the network of the spec stands for one that is wrong, and what depends on it is not
+    told. Without `files`, the function does not look whether the files that the spec names are there.
+
+    It draws nothing and reads no large file. What only a file's content can tell, such as a graph with fewer
+    nodes than peers, `draw_plan` tells.
     """
     named = _files(spec) if files else []
     problems = [(key, problem) for key, file in named if (problem := _file_problem(file))]
@@ -55,21 +57,22 @@ def check_plan_inputs(spec: TrialSpec, files: bool = True) -> list[tuple[str, st
             with code_of(each, _UNCHECKED):
                 problems += [(f"network.{name}.{key}", problem) for key, problem in each.problems()]
     try:
-        crowd_of_all = _crowd(spec)
+        problems += [(f"network.{key}", text) for key, text in spec.network.region_problems(spec.peers)]
+        crowd_of_all = _crowd(spec, has_network)
     except TraceError as error:
         return problems + _unusable("network.latency", error)
     for key, of_classes in (("network.bandwidth", spec.network.bandwidth), ("processing", spec.processing)):
         if of_classes is not None:
             problems += [(f"{key}.{below}", problem) for below, problem in of_classes.problems(crowd_of_all)]
     for key, regions in _regions_named(spec):
-        if problem := unknown_region(regions, crowd_of_all):
+        if problem := unknown_region(regions, crowd_of_all.regions):
             problems.append((key, problem))
     names = [fault.name for fault in spec.faults]
     for index, fault in enumerate(spec.faults):
         found = fault.problems(crowd_of_all, spec.phases.end)
         if fault.name in names[:index]:
             found.append(("name", f'"{fault.name}" is the name of an earlier fault. Rename one'))
-        found += _rate_problems(fault, spec.network.bandwidth)
+        found += _rate_problems(fault, spec.network.bandwidth) if has_network else []
         problems += [(f"faults.{index}.{key}", problem) for key, problem in found]
     if spec.attackers is not None:
         found = spec.attackers.problems(crowd_of_all, spec.phases.end)
@@ -126,18 +129,18 @@ def _regions_named(spec: TrialSpec) -> list[tuple[str, list[str]]]:
     return [(key, regions) for key, regions in named if regions is not None]
 
 
-def _crowd(spec: TrialSpec) -> Crowd:
+def _crowd(spec: TrialSpec, has_network: bool) -> Crowd:
     """Return the peers of a trial, as far as faults, attackers and classes can name groups of them.
 
     Raises TraceError for a bad file of a latency that names regions.
     """
     roles = spec.workload.roles.numbers(spec.peers)
     others = "peer" if spec.workload.clients is None else "server"
-    latency = spec.network.latency
-    regions = Counter[str]()
-    for name, count in zip(latency.region_names, latency.region_counts(spec.peers), strict=True):
-        regions[name] += count
-    return Crowd(spec.peers, roles | {others: max(spec.peers - sum(roles.values()), 0)}, regions)
+    regions = spec.network.peers_by_region(spec.peers) if has_network else None
+    classes = [each.classes for each in (spec.network.bandwidth, spec.processing) if each is not None]
+    names_places = any(each.places for those in classes for each in those)
+    places = spec.network.latency.host_count() if names_places else 1
+    return Crowd(spec.peers, roles | {others: max(spec.peers - sum(roles.values()), 0)}, regions, places)
 
 
 def _rate_problems(fault: FaultSpec, own: Bandwidth | None) -> list[tuple[str, str]]:

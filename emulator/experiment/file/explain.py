@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from emulator.experiment.file.byte_sizes import is_size, whole_bytes
 from emulator.experiment.file.document import MOST_OF_A_KIND, Key
 from emulator.experiment.file.keys import (
     fields,
@@ -21,6 +22,7 @@ from emulator.experiment.file.keys import (
     takes_percent,
     types_at,
 )
+from emulator.experiment.file.meant import many_seeds, meant_key, meant_kind, missing_key
 from emulator.experiment.file.misplaced import anywhere, below, beside, is_parameter
 from emulator.files.quantities import format_duration
 from emulator.network.spec import PLAIN
@@ -49,28 +51,8 @@ _BOUNDS = {
 
 _LARGEST_SHOWN = 1e15
 _PERCENTS = 100
+_MISSING = "is missing. Add it"
 _KEYS_SHOWN = 8
-_SEEDS = 'For more seeds, write the first one as "seed: 1" and their number as "repeat: 2"'
-_PEERS = 'The number of peers is "peers"'
-_MEANT = {
-    **dict.fromkeys(("seeds", "trials", "repeats", "runs"), _SEEDS),
-    **dict.fromkeys(("nodes", "size"), _PEERS),
-    "protocol": 'The protocol is "system", such as "system: vitis"',
-    "systems": 'To compare systems, write "vary: {system.name: [vitis, rvr]}"',
-    "duration": 'The length is that of the phases, such as "phases: {measure: 60 s}"',
-}
-"""The advice for keys that other tools have and an experiment does not."""
-
-
-_DURATION = re.compile(r"[\d.]+ *(us|ms|s)")
-"""A time that may stand where the kind of a latency belongs."""
-_ADDED: dict[Key, str] = {
-    ("name",): "name: my-experiment",
-    ("system",): "system: chord",
-    ("peers",): "peers: 100",
-    ("workload",): "workload: {lookups: {rate: 1}}",
-}
-"""Examples of the keys that every experiment has."""
 
 
 def validate(model: type[_Model], values: Mapping[str, Any]) -> tuple[_Model | None, list[Finding]]:
@@ -85,7 +67,16 @@ def validate(model: type[_Model], values: Mapping[str, Any]) -> tuple[_Model | N
             kinds_[detail["type"]] += 1
             suggest = kinds_[detail["type"]] <= MOST_OF_A_KIND
             findings.append((_key(detail, values), _text(detail, model, values, suggest)))
-        return None, findings
+        return None, [finding for finding in findings if not _is_misspelt(finding, findings)]
+
+
+def _is_misspelt(finding: Finding, findings: list[Finding]) -> bool:
+    """Return whether a key is missing because it is misspelt beside, which is told already."""
+    key, text = finding
+    if not text.startswith(_MISSING):
+        return False
+    meant = f'is not a known key. Did you mean "{key[-1]}"?'
+    return any(told == meant and other[:-1] == key[:-1] for other, told in findings)
 
 
 def _key(error: ErrorDetails, values: Any) -> Key:
@@ -112,8 +103,8 @@ def _text(error: ErrorDetails, model: type[BaseModel], values: Any, suggest: boo
     if what == "extra_forbidden":
         return _unknown(_key(error, values), model, values) if suggest else "is not a known key"
     if what == "missing":
-        key = _key(error, values)
-        return f'is missing. Add it, such as "{_ADDED[key]}"' if key in _ADDED else "is missing. Add it"
+        example = missing_key(_key(error, values))
+        return f'{_MISSING}, such as "{example}"' if example else _MISSING
     if what == "union_tag_not_found":
         return f'"kind" is missing. Known: {", ".join(_kinds(model, _key(error, values)))}'
     if what in ("union_tag_invalid", "literal_error"):
@@ -123,8 +114,8 @@ def _text(error: ErrorDetails, model: type[BaseModel], values: Any, suggest: boo
         tag = context.get("tag", error["input"])
         word = tag if isinstance(tag, str) else _shown(tag)
         where = '"kind" ' if what == "union_tag_invalid" else ""
-        if "constant" in known and _DURATION.fullmatch(word):
-            return f"is {_shown(tag)}. Write {{kind: constant, rtt: {word}}}"
+        if where and (advice := meant_kind(_key(error, values), tag)):
+            return f"{where}is {_shown(tag)}. {advice}"
         return f"{where}is {_shown(tag)}. {suggestion(word, known.split(', '))}"
     if what in _BOUNDS:
         name, words = _BOUNDS[what]
@@ -149,8 +140,11 @@ def _text(error: ErrorDetails, model: type[BaseModel], values: Any, suggest: boo
     if what == "string_pattern_mismatch":
         example = re.sub("[^a-z0-9]+", "-", str(error["input"]).lower()).strip("-")[:40] or "my-experiment"
         return f"is {given}, but has to be small letters, digits and hyphens, such as {example}"
-    if _key(error, values) == ("seed",) and isinstance(error["input"], list):
-        return f"is {given}, but has to be a whole number. {_SEEDS}"
+    key = _key(error, values)
+    if key == ("seed",) and isinstance(error["input"], list):
+        return f"is {given}, but has to be a whole number. {many_seeds()}"
+    if what.startswith(("int_", "model_")) and isinstance(number, str | float) and is_size(key):
+        return f"is {given}, but has to be a whole number of bytes, such as {whole_bytes(number)}"
     wanted = _WANTED.get(what.partition("_")[0])
     if wanted and what.rpartition("_")[2] in ("type", "parsing", "float", "attributes"):
         return f"is {given}, but has to be {wanted}{_as_begun(error, model, values)}"
@@ -200,8 +194,8 @@ def _unknown(key: Key, model: type[BaseModel], values: Any) -> str:
     *above, last = key
     here = _at(values, tuple(above))
     types_, kind = types_at(model, tuple(above)), here.get("kind")
-    if not above and last in _MEANT:
-        return f"is not a known key. {_MEANT[str(last)]}"
+    if advice := meant_key(tuple(above), str(last), here[last]):
+        return f"is not a known key. {advice}"
     owners = [name for found in models(types_) if last in found.model_fields for name in kinds(found)]
     known, name = fields(types_, kind), str(last)
     if owners:

@@ -255,14 +255,15 @@ def _check_combination(spec: TrialSpec, broken: AbstractSet[str | int] = frozens
     from emulator.experiment.file.cross_checks import check_plan_inputs
 
     # Missing files were told of when their names were completed.
-    findings: list[Finding] = [(_parts(key), text) for key, text in check_plan_inputs(spec, files=False)]
+    found = check_plan_inputs(spec, files=False, has_network="network" not in broken)
+    findings: list[Finding] = [(_parts(key), text) for key, text in found]
     findings += _check_hosts(spec)
     if not broken & {"system", "workload"}:
         findings += _check_service(spec)
     if not broken & {"system", "attackers"}:
         findings += _check_attackers(spec)
     if not broken & {"system", "invariants"}:
-        findings += _check_invariants(spec)
+        findings += _check_invariants(spec, "faults" not in broken)
     findings = [finding for finding in findings if finding[0][0] not in broken]
     return findings if findings or broken else _check_fit(spec)
 
@@ -322,8 +323,11 @@ def _check_attackers(spec: TrialSpec) -> list[Finding]:
     return findings
 
 
-def _check_invariants(spec: TrialSpec) -> list[Finding]:
-    """Return a problem for each invariant that the system does not have, and for parts that no trial has."""
+def _check_invariants(spec: TrialSpec, has_faults: bool) -> list[Finding]:
+    """Return a problem for each invariant that the system does not have, and for parts that no trial has.
+
+    Without `has_faults` the faults of the spec are wrong, and parts that name one are not looked at.
+    """
     from emulator.contract.registry import SYSTEMS
 
     if spec.invariants is None:
@@ -341,7 +345,7 @@ def _check_invariants(spec: TrialSpec) -> list[Finding]:
         if held.name not in known:
             why = f'is "{text}", but {system.name} has no such invariant. {suggestion(held.name, known)}'
             findings.append((key, why))
-        elif held.part is not None:
+        elif held.part is not None and (has_faults or not held.part.fault):
             try:
                 held.part.window(spec.phases.measured, spec.faults)
             except ValueError as error:

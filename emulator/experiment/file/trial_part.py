@@ -72,5 +72,6 @@ class TrialPart:
         begins, ends = max(begins, measured[0]), min(ends, measured[1])
         if begins >= ends:
             phase = f"{measured[0]:g} to {measured[1]:g} s"
-            raise ValueError(f'nothing of the measure phase ({phase}) is "{self.text}"')
+            mend = "Move the fault, or change `phases`" if self.fault else "Name times within it"
+            raise ValueError(f'nothing of the measure phase ({phase}) is "{self.text}". {mend}')
         return begins, ends

@@ -17,6 +17,8 @@ from emulator.experiment.file.keys import fields, fill_kinds, types_at
 from emulator.experiment.file.spec import ExperimentSpec, TrialSpec
 
 MAX_TRIALS = 10_000
+_READ_INTO_CLASSES = ("network.bandwidth.table", "network.bandwidth.nodes")
+"""The keys of files that become classes of links."""
 _MAX_NAME = 100
 
 
@@ -69,7 +71,8 @@ def count_variants(vary: Mapping[str, list[Any]]) -> int:
 
 
 def change(values: dict[str, Any], key: str, value: Any) -> None:
-    """Set a dotted key in plain values; keys that a changed `kind` does not know are dropped.
+    """Set a dotted key in plain values; keys that a changed `kind` does not know are dropped, and so are
+    classes of links that were read from another file.
 
     Raises ValueError if a part of the key is a value where a mapping is needed.
     """
@@ -85,6 +88,8 @@ def change(values: dict[str, Any], key: str, value: Any) -> None:
         known = fields(types_at(ExperimentSpec, tuple(above)), value)
         for name in [name for name in here if known and name not in known]:
             del here[name]
+    if key.startswith(_READ_INTO_CLASSES):
+        values["network"]["bandwidth"].pop("classes", None)
     here[last] = plain(value)
 
 

@@ -26,7 +26,6 @@ from emulator.experiment.plan.fault_sessions import (
     ends_in_pause,
     until_pauses,
 )
-from emulator.experiment.plan.in_regions import in_regions
 from emulator.experiment.plan.inputs_file import facts_of
 from emulator.experiment.plan.tables import (
     FAULTS,
@@ -44,7 +43,7 @@ from emulator.faults.draw import at_one_place, draw_group, draw_sides, meetings,
 from emulator.faults.identities import Target, around
 from emulator.faults.outages import Outages
 from emulator.files.input_facts import Facts
-from emulator.network.build_network import draw_locations
+from emulator.network.build_network import draw_locations, draw_regions_of
 from emulator.network.peer_classes import draw_classes
 from emulator.workload.participants import Participants, draw_participants
 from emulator.workload.presence import NobodyUp
@@ -61,10 +60,9 @@ def draw_plan(spec: TrialSpec) -> Plan:
         raise Undrawable(list(problems))
     with drawn_from("network.latency"):
         location = draw_locations(spec.network, spec.peers, spec.seed)
+        region = draw_regions_of(spec.network, location, spec.peers, spec.seed)
     with drawn_from("churn.model"):
-        sessions, base = _sessions(spec, location)
-    names = np.array(spec.network.latency.region_names, dtype=str)
-    region = names[location] if len(names) else names
+        sessions, base = _sessions(spec, region)
     graceful = _random(spec, "graceful").random(len(sessions.end)) < spec.churn.graceful
     if spec.churn.crash is not None:
         graceful &= sessions.end != spec.churn.crash.at
@@ -74,7 +72,7 @@ def draw_plan(spec: TrialSpec) -> Plan:
     attackers = draw_group(spec.attackers, who.role, region, _random(spec, "attackers"), spared)
     if spec.attackers is not None and spec.attackers.identities is not None:
         location = at_one_place(location, attackers, spec.attackers.identities)
-        region = names[location] if len(names) else names
+        region = at_one_place(region, attackers, spec.attackers.identities) if len(region) else region
     sides = [
         draw_sides(fault, who.role, region, _random(spec, f"fault {fault.name}")) for fault in spec.faults
     ]
@@ -91,16 +89,17 @@ def draw_plan(spec: TrialSpec) -> Plan:
     numbers = np.arange(spec.peers)
     bandwidth, roles, regions = spec.network.bandwidth, who.role.tolist(), region.tolist()
     of_links = [] if bandwidth is None else bandwidth.classes
-    link_classes = np.array(draw_classes(of_links, roles, regions, _random(spec, "links")), np.int32)
+    places = location.tolist()
+    link_classes = np.array(draw_classes(of_links, roles, regions, places, _random(spec, "links")), np.int32)
     of_workload: list[Facts] = []
     answers = until_pauses(sessions, spec.faults, hit)
     if answers is not sessions:
         who = _participants(spec, answers, region)
     with drawn_from(f"workload.{spec.workload.kind.key}"):
         try:
-            asked = draw_workload(spec, location, answers, who, of_workload.append)
+            asked = draw_workload(spec, location, region, answers, who, of_workload.append)
         except NobodyUp as error:
-            if answers is without_faults[0] or not _is_drawable(spec, location, *without_faults):
+            if answers is without_faults[0] or not _is_drawable(spec, location, region, *without_faults):
                 raise
             text = "Crash or pause fewer peers, or end the faults sooner (`for`)"
             raise Undrawable([("faults", f"{error.told}. {text}")]) from None
@@ -108,7 +107,8 @@ def draw_plan(spec: TrialSpec) -> Plan:
     if len(region):
         peers = peers.append_column(REGION, pa.array(region, REGION.type))
     if spec.processing is not None and spec.processing.classes:
-        slowness = draw_classes(spec.processing.classes, roles, regions, _random(spec, "processing"))
+        of_peers = spec.processing.classes
+        slowness = draw_classes(of_peers, roles, regions, places, _random(spec, "processing"))
         peers = peers.append_column(PROCESSING, pa.array(slowness, PROCESSING.type))
     if spec.attackers is not None and spec.attackers.near is not None:
         chosen = _identifiers(spec.attackers.near, attackers, asked)
@@ -128,10 +128,16 @@ def draw_plan(spec: TrialSpec) -> Plan:
     return plan
 
 
-def _is_drawable(spec: TrialSpec, location: NDArray[np.int32], sessions: Sessions, who: Participants) -> bool:
+def _is_drawable(
+    spec: TrialSpec,
+    location: NDArray[np.int32],
+    region: NDArray[np.str_],
+    sessions: Sessions,
+    who: Participants,
+) -> bool:
     """Return whether the workload finds the peers up that it needs."""
     try:
-        draw_workload(spec, location, sessions, who, lambda facts: None)
+        draw_workload(spec, location, region, sessions, who, lambda facts: None)
     except NobodyUp:
         return False
     return True
@@ -192,23 +198,23 @@ def _table(schema: pa.Schema, *columns: NDArray[Any] | list[Any]) -> pa.Table:
     )
 
 
-def _sessions(spec: TrialSpec, location: NDArray[np.int32]) -> tuple[Sessions, int]:
+def _sessions(spec: TrialSpec, region: NDArray[np.str_]) -> tuple[Sessions, int]:
     """Return all sessions, and the number of peers that are not the flash crowd."""
-    sessions, base = _sessions_without_crash(spec, location)
+    sessions, base = _sessions_without_crash(spec, region)
     crash = spec.churn.crash
     if crash is None:
         return sessions, base
-    among = None if crash.region is None else in_regions(spec, location, crash.region)
+    among = None if crash.region is None else np.isin(region, crash.region)
     return cut_by_crash(sessions, crash, _random(spec, "crash"), among), base
 
 
-def _sessions_without_crash(spec: TrialSpec, location: NDArray[np.int32]) -> tuple[Sessions, int]:
+def _sessions_without_crash(spec: TrialSpec, region: NDArray[np.str_]) -> tuple[Sessions, int]:
     phases, crowd = spec.phases, spec.churn.flash_crowd
     base = spec.peers - (crowd.peers if crowd else 0)
     sessions = draw_sessions(spec.churn.model, base, phases.join, phases.end, _random(spec, "sessions"))
     if spec.churn.region is not None:
         staying = draw_sessions(Static(), base, phases.join, phases.end, _random(spec, "sessions"))
-        goes = in_regions(spec, location, spec.churn.region)
+        goes = np.isin(region, spec.churn.region)
         sessions = either(goes, sessions, staying)
     if crowd is None:
         return sessions, base

@@ -18,7 +18,6 @@ from emulator.contract.random_streams import generator, stream
 from emulator.contract.registry import WORKLOADS
 from emulator.contract.workload import PlanTable, WorkloadKind
 from emulator.experiment.file.spec import Phases, TrialSpec
-from emulator.experiment.plan.in_regions import in_regions
 from emulator.files.input_facts import Facts
 from emulator.files.trace_error import TraceError
 from emulator.network.build_network import build_network
@@ -40,6 +39,7 @@ class TrialDrawing:
         self,
         spec: TrialSpec,
         location: NDArray[np.int32],
+        region: NDArray[np.str_],
         sessions: Sessions,
         participants: Participants,
         tell: Callable[[Facts], None],
@@ -52,6 +52,7 @@ class TrialDrawing:
         self.tell = tell
         self._spec = spec
         self._location = location
+        self._region = region
         kind = spec.workload.kind.name
         # Streams of packages' kinds have the kinds' names in theirs, so that no other stream is the same.
         self._names = ("plan", f"workload {kind}") if WORKLOADS.package_of(kind) else ("plan",)
@@ -75,7 +76,7 @@ class TrialDrawing:
 
     def among(self, regions: Sequence[str] | None) -> NDArray[np.bool_] | None:
         """Return which peers are in these regions; None for None, which stands for all."""
-        return None if regions is None else in_regions(self._spec, self._location, regions)
+        return None if regions is None else np.isin(self._region, list(regions))
 
     def somebody_up(self, at: float, random: np.random.Generator, what: str) -> int:
         """Return a random peer that is up then."""
@@ -85,6 +86,7 @@ class TrialDrawing:
 def draw_workload(
     spec: TrialSpec,
     location: NDArray[np.int32],
+    region: NDArray[np.str_],
     sessions: Sessions,
     participants: Participants,
     tell: Callable[[Facts], None],
@@ -96,7 +98,7 @@ def draw_workload(
     workload = spec.workload
     kind = workload.kind
     parameters = getattr(workload, kind.key)
-    trial = TrialDrawing(spec, location, sessions, participants, tell)
+    trial = TrialDrawing(spec, location, region, sessions, participants, tell)
     package = WORKLOADS.package_of(kind.name)
     if not package:
         drawn = kind.draw(parameters, trial)

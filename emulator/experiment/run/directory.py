@@ -133,7 +133,9 @@ class TrialDirectory:
         """
         found = read_fields(self.invariants, _MEND)
         broken = found.get("broken", [])
-        sound = isinstance(broken, list) and all(_has(each, "invariant", str) for each in broken)
+        sound = isinstance(broken, list) and all(
+            _has(each, "invariant", str) and _has(each, "at_s", int | float) for each in broken
+        )
         if not (sound and isinstance(found.get("looks", {}), dict)):
             raise DamagedFile(f"{self.invariants} is damaged: it does not say what was found. {_MEND}")
         return found

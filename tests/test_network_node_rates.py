@@ -1,0 +1,167 @@
+"""Rates of links from the nodes of a graph of a network."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from test_experiment_load import problems
+
+from emulator.experiment.file.load import load
+from emulator.experiment.file.spec import TrialSpec
+from emulator.experiment.file.variants import trials
+from emulator.experiment.plan.draw_plan import draw_plan
+from emulator.experiment.run.runs import make_run, open_run
+from emulator.network.bandwidth_spec import Bandwidth
+from emulator.runtime.plan_script import network_of
+
+GRAPH = """\
+graph [
+  directed 0
+  node [ id 0 label "a" host_bandwidth_up "10 Mbit" host_bandwidth_down "1 Gbit" ]
+  node [ id 1 label "b" host_bandwidth_up "1 Mbit" host_bandwidth_down "1 Mbit" ]
+  node [ id 2 label "c" host_bandwidth_up "10000 Kbit" host_bandwidth_down "1000 megabit" ]
+  edge [ source 0 target 1 latency "10 ms" packet_loss 0.0 ]
+  edge [ source 1 target 2 latency "20 ms" packet_loss 0.0 ]
+]
+"""
+FILE = """\
+name: nodes
+system: chord
+peers: 30
+network:
+  latency: {kind: graph, file: network.gml}
+  bandwidth: {queue: 200 ms, nodes: {file: network.gml}}
+workload: {lookups: {rate: 1}}
+"""
+
+
+def experiment(folder: Path, graph: str = GRAPH, text: str = FILE) -> Path:
+    (folder / "network.gml").write_text(graph)
+    path = folder / "nodes.yaml"
+    path.write_text(text)
+    return path
+
+
+def bandwidth(spec: TrialSpec) -> Bandwidth:
+    assert spec.network.bandwidth is not None
+    return spec.network.bandwidth
+
+
+def test_each_peer_has_the_rates_of_its_node(tmp_path: Path) -> None:
+    spec = load(experiment(tmp_path))
+    assert [(each.name, each.places, each.up, each.down) for each in bandwidth(spec).classes] == [
+        ("10-mbit-up-1-gbit-down", [0, 2], 10_000_000, 1_000_000_000),
+        ("1-mbit-up-1-mbit-down", [1], 1_000_000, 1_000_000),
+    ]
+    plan = draw_plan(spec)
+    rows = plan.peers.to_pylist()
+    assert {row["location"] for row in rows} == {0, 1, 2}
+    assert all(row["link_class"] == (1 if row["location"] == 1 else 0) for row in rows)
+    assert network_of(spec, plan).link_classes == [row["link_class"] for row in rows]
+
+
+def test_a_run_needs_the_rates_of_the_file_no_more(tmp_path: Path) -> None:
+    spec = load(experiment(tmp_path))
+    run = make_run(spec, tmp_path / "run")
+    (tmp_path / "network.gml").unlink()
+    _, again = open_run(run.path)
+    assert bandwidth(again).classes == bandwidth(spec).classes and again == spec
+
+
+def test_a_run_over_several_files_of_rates_is_opened_again(tmp_path: Path) -> None:
+    (tmp_path / "faster.gml").write_text(GRAPH.replace("10 Mbit", "30 Mbit"))
+    varied = "vary: {network.bandwidth.nodes.file: [network.gml, faster.gml]}\n"
+    spec = load(experiment(tmp_path, text=FILE + varied))
+    _, again = open_run(make_run(spec, tmp_path / "run").path)
+    rates = [bandwidth(trial.spec).classes[0].up for trial in trials(again)]
+    assert rates == [10_000_000, 30_000_000]
+    assert [trial.spec for trial in trials(again)] == [trial.spec for trial in trials(spec)]
+
+
+@pytest.mark.parametrize(
+    ("text", "bits"),
+    [
+        ("100 Mbit", 100_000_000),
+        ("100Mbit", 100_000_000),
+        ("1 Gbit", 10**9),
+        ("8 Kibit", 8192),
+        ("1 gibibit", 2**30),
+        ("2 kilobit", 2000),
+        ("1.5 Mbit/s", 1_500_000),
+        ("64000 bit", 64_000),
+        ("64000", 64_000),
+    ],
+)
+def test_rates_have_the_units_of_shadow(tmp_path: Path, text: str, bits: int) -> None:
+    spec = load(
+        experiment(tmp_path, GRAPH.replace('host_bandwidth_up "1 Mbit"', f'host_bandwidth_up "{text}"'))
+    )
+    assert bandwidth(spec).classes[1].up == bits
+
+
+def test_other_attributes_and_one_way_alone_may_be_named(tmp_path: Path) -> None:
+    graph = GRAPH.replace("host_bandwidth_up", "bandwidth_up")
+    given = "nodes: {file: network.gml, up: bandwidth_up, down: null}"
+    spec = load(experiment(tmp_path, graph, FILE.replace("nodes: {file: network.gml}", given)))
+    assert [(each.name, each.up, each.down) for each in bandwidth(spec).classes] == [
+        ("10-mbit-up", 10_000_000, None),
+        ("1-mbit-up", 1_000_000, None),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        (' host_bandwidth_up "1 Mbit"', "", 'network.gml:4: the node has no "host_bandwidth_up", which'),
+        (
+            '"1 Mbit"',
+            '"1 MB"',
+            "network.gml:4: host_bandwidth_up is '1 MB', which is no rate. Write a number and",
+        ),
+        ('"1 Mbit"', '"fast"', 'such as "100 Mbit"'),
+        ('"1 Mbit"', '"0 Mbit"', "network.gml:4: host_bandwidth_up is"),
+        ('"1 Mbit"', '"-1 Mbit"', "network.gml:4: host_bandwidth_up is"),
+    ],
+)
+def test_rates_that_are_none_are_told_with_their_line(tmp_path: Path, old: str, new: str, told: str) -> None:
+    assert old in GRAPH
+    (found,) = problems(experiment(tmp_path, GRAPH.replace(old, new, 1)))
+    assert found.startswith("nodes.yaml:6: network.bandwidth: ") and told in found
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        (
+            "nodes: {file: network.gml}",
+            "nodes: {}",
+            "network.bandwidth.nodes.file: is not given. Name the graph",
+        ),
+        ("{file: network.gml}}", "{file: other.gml}}", "there is no such file"),
+        (
+            "{file: network.gml}}",
+            "{file: network.gml, up: null, down: null}}",
+            "neither `up` nor `down` names",
+        ),
+        (
+            "{file: network.gml}}",
+            "{file: network.gml}, table: {file: network.gml, up: x}}",
+            "both `table` and `nodes` are given. Give one",
+        ),
+        (
+            "{kind: graph, file: network.gml}",
+            "{kind: constant, rtt: 10 ms}",
+            "network.bandwidth.classes[0].places: there is no place 2. The latency has 1, from 0 on",
+        ),
+        (
+            "nodes: {file: network.gml}",
+            "classes: [{name: a, places: [0, 1], up: 1 Mbit/s}]",
+            "network.bandwidth.classes: the peers of other roles, regions and places have no class",
+        ),
+    ],
+)
+def test_nodes_that_cannot_be_are_refused(tmp_path: Path, old: str, new: str, told: str) -> None:
+    assert old in FILE
+    found = problems(experiment(tmp_path, text=FILE.replace(old, new)))
+    assert told in found[0], found
