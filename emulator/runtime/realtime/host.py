@@ -64,8 +64,7 @@ class Host(SessionHost):
     ) -> None:
         """`host_of` gives the index of each peer's host; `failed` is told of an error in a protocol.
 
-        With `in_kernel`, the kernel delays what goes to other hosts. `busy` are the peers that take time for
-        each message.
+        With `in_kernel`, the kernel delays what goes to other hosts. `busy` peers take time for each message.
         """
         self.index = index
         self.host_of = host_of
@@ -93,8 +92,7 @@ class Host(SessionHost):
         """The envelopes that the emulation lost without being asked to, by cause."""
         self.probes = Probes(host_of, clock)
         self._head_start = GATHERING / 2 / clock.scale
-        """The trial seconds that a message to another host leaves early, because batches are late
-        by as much."""
+        """The trial seconds by which a message to another host leaves early, as batches are late."""
         self._in_kernel = in_kernel
         self._line = LinkLine(network, self.agenda, clock)
         self._faults = FaultLine(faults, network, clock, random)
