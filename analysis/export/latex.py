@@ -76,10 +76,10 @@ def booktabs(columns: Sequence[str], rows: Sequence[Sequence[str]], said: str) -
     apart.
     """
     parts = _parts(columns, rows)
-    told = [f"Part {number} of {len(parts)}. {said}" for number in range(1, len(parts) + 1)]
+    told = [f" This is part {number} of {len(parts)}." for number in range(1, len(parts) + 1)]
     tables = [
-        _table([columns[i] for i in part], [_of_part(row, part, columns) for row in rows], comment(about))
-        for part, about in zip(parts, told if len(parts) > 1 else [said], strict=True)
+        _table([columns[i] for i in part], [_of_part(row, part, columns) for row in rows], said, which)
+        for part, which in zip(parts, told if len(parts) > 1 else [""], strict=True)
     ]
     return "\n\\bigskip\n".join(tables)
 
@@ -110,13 +110,14 @@ def _telling(rows: Sequence[Sequence[str]], columns: int) -> int:
     return 1
 
 
-def _table(columns: Sequence[str], rows: Sequence[Sequence[str]], said: str) -> str:
+def _table(columns: Sequence[str], rows: Sequence[Sequence[str]], said: str, which: str) -> str:
+    """Return one part of a table; `which` says of the others."""
     whole = [row for row in rows if len(row) == len(columns)]
     forms = _forms(columns, whole)
     kind, packages = ("longtable", "booktabs,longtable") if len(rows) > _PAGE else ("tabular", "booktabs")
     lines = [
-        said,
-        comment(f"It needs \\usepackage{{{packages}}}."),
+        comment(said),
+        comment(f"It needs \\usepackage{{{packages}}}.{which}"),
         f"\\begin{{{kind}}}{{{''.join(forms)}}}",
         r"\toprule",
         _head(columns, whole, forms),

@@ -43,7 +43,7 @@ def test_a_table_that_is_wider_than_a_line_is_parted_by_its_columns() -> None:
     )
     assert r"\shortstack[r]{hit ratio \\ in the \\ worst \\ interval 0 \\ (\%)}" in heads[0]
     for number, part in enumerate(parts, 1):
-        assert f"% Part {number} of 3. All." in part
+        assert f"% All.\n% It needs \\usepackage{{booktabs}}. This is part {number} of 3." in part
         assert "vitis, mean session 1 s & " in part and r"l}{\emph{Delivery}} \\" in part
 
 

@@ -92,12 +92,12 @@ const latex = (() => {
     return `\\multicolumn{${columns}}{${width}}{\\emph{${escaped(text)}}} \\\\`;
   }
 
-  function partOf(heads, body, columns, said) {
+  function partOf(heads, body, columns, said, which) {
     const form = forms(columns);
     const isLong = body.length > rowsOfPage;
     const kind = isLong ? "longtable" : "tabular";
     const lines = [
-      comment(said), comment(`It needs \\usepackage{booktabs${isLong ? ",longtable" : ""}}.`),
+      comment(said), comment(`It needs \\usepackage{booktabs${isLong ? ",longtable" : ""}}.${which}`),
       `\\begin{${kind}}{${form.join("")}}`, "\\toprule",
     ];
     if (heads.length === 1) lines.push(line(headings(columns).map((each, i) => stacked(each, form[i])), form));
@@ -121,9 +121,9 @@ const latex = (() => {
     const every = parts(columns);
     const tables = every.map((part, number) => {
       const pick = (texts) => part.map((i) => texts[i] ?? "");
-      const told = every.length > 1 ? `Part ${number + 1} of ${every.length}. ${said}` : said;
+      const which = every.length > 1 ? ` This is part ${number + 1} of ${every.length}.` : "";
       const cut = body.map(({ texts, isWhole }) => ({ isWhole, texts: isWhole ? pick(texts) : texts }));
-      return partOf(heads.map(pick), cut, pick(columns), told);
+      return partOf(heads.map(pick), cut, pick(columns), said, which);
     });
     return tables.join("\n\\bigskip\n");
   }
