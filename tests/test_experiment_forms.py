@@ -20,7 +20,10 @@ SPEC = {"name": "a", "system": {"name": "chord"}, "peers": 5, "workload": {"look
     ("given", "told"),
     [
         ({"churn": "poisson"}, "Write {model: {kind: poisson}}"),
-        ({"network": {"latency": {"kind": "50 ms"}}}, "Write {kind: constant, rtt: 50 ms}"),
+        (
+            {"network": {"latency": {"kind": "50 ms"}}},
+            "Write {kind: constant, rtt: 50 ms} if it is the RTT of all peers",
+        ),
         ({"vary": {"network": {"loss": [0, 0.1]}}}, "Write network.loss: [0, 0.1]"),
         ({"faults": "pause"}, 'Begin each entry with "- "'),
         ({"processing": {"classes": "slow"}}, 'Begin each entry with "- "'),
