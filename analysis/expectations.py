@@ -11,8 +11,8 @@ from analysis.contract.measures import STATE_PREFIX, Measure, Tables
 from analysis.contract.trials import TrialRecord
 from analysis.contract.trouble import Trouble
 from analysis.measures.applicable import Trial, asked_of
+from analysis.measures.asked_counts import COUNTS
 from analysis.measures.catalogue import own_measures
-from analysis.measures.every_trial import COUNTS
 from analysis.measures.measure_run import Measured, Values
 from analysis.measures.of_faults import RECOVERS
 from analysis.measures.parts import Part, measurable, measure_parts
@@ -189,7 +189,7 @@ def judge_expectations(
         for record in records:
             of_trial = values.get(record.name, {})
             value = of_trial.get(expectation.measure)
-            if value is None and expectation.measure in COUNTS.intersection(of_trial):
+            if value is None and expectation.measure in COUNTS.keys() & of_trial:
                 value = 0.0
             measured[record.name] = value
         broken = [

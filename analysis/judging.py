@@ -18,6 +18,7 @@ from analysis.contract.trials import TrialRecord
 from analysis.engine.spark_session import spark_session
 from analysis.engine.stages import MEASURING, READING, STARTING, SUMMARY, Stages, Tell
 from analysis.expectations import measure_expected
+from analysis.measures.asked_counts import set_zeros
 from analysis.measures.catalogue import own_measures
 from analysis.measures.measure_run import Measured, measure_all
 from analysis.measures.series import add_series
@@ -76,6 +77,7 @@ def _measure(
         add_series(tables)
         stages.begin(MEASURING)
         measured = measure_all(tables, of_trials)
+        set_zeros(measured.values, records)
         of_parts = {each.measure for each in expected if each.part is not None}
         measured.of_parts.update(measure_expected(tables, experiment, records, tables.troubles, of_parts))
     for values in (measured.values, *measured.of_parts.values()):

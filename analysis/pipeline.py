@@ -12,6 +12,7 @@ from analysis.contract.trouble import Trouble
 from analysis.engine.spark_session import spark_session
 from analysis.engine.stages import MEASURING, READING, SERIES, STARTING, SUMMARY, Stages, Tell
 from analysis.expectations import measure_expected
+from analysis.measures.asked_counts import set_zeros
 from analysis.measures.measure_run import Measured, measure_all
 from analysis.measures.phases import write_phases
 from analysis.measures.series import build_series
@@ -97,6 +98,7 @@ def _measure(
     tables = build_series(run, tables, records, troubles)
     stages.begin(MEASURING)
     measured = measure_all(tables)
+    set_zeros(measured.values, records)
     measured.of_parts.update(measure_expected(tables, experiment, records, troubles))
     write_phases(run, tables, records, measured.about, troubles)
     measured.troubles[:0] = troubles

@@ -94,7 +94,8 @@ name: judged-lookups
 system: chord
 peers: 20
 workload: {lookups: {rate: 2}}
-expect: [lookup_success >= 2]
+processing: {message: 1 us}
+expect: [lookup_success >= 2, processing_drops == 0]
 phases: {join: 5 s, settle: 10 s, measure: 20 s, drain: 5 s}
 """
 
@@ -104,9 +105,10 @@ def test_the_delays_straight_to_the_end_are_there_where_a_measure_needs_them(
     tmp_path: Path, spark: SparkSession, penalty: bool
 ) -> None:
     more = ", delay_penalty >= 1" if penalty else ""
-    run = a_run(tmp_path, LOOKUPS.replace(">= 2", f">= 2{more}"))
+    run = a_run(tmp_path, LOOKUPS.replace(">= 2,", f">= 2{more},"))
     (judged,), (analysed,) = (make(run, ignore, spark)["trials"] for make in (judge, analyze))
     assert analysed["measures"]["delay_penalty"] > 1
+    assert judged["measures"]["processing_drops"] == analysed["measures"]["processing_drops"] == 0.0
     left_out = () if penalty else ("delay_penalty", "delay_penalty_mean")
     assert judged["measures"].keys().isdisjoint(left_out)
     assert judged["measures"].items() <= analysed["measures"].items()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
@@ -96,9 +94,6 @@ _MEASURES = {
         "Cut off or damaged parts of the trial's OTLP files.",
     ),
 }
-
-COUNTS: Final = frozenset({"attacked_messages", "link_drops", "processing_drops"})
-"""The counts of what a trial has only if it asks for it: they are null where they are 0."""
 
 
 def _traffic(tables: Tables) -> DataFrame:
