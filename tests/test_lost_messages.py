@@ -103,6 +103,7 @@ def test_a_host_in_real_time_counts_what_its_peers_lose(loss: float, tmp_path: P
 
 def test_readings_become_the_messages_of_each_interval(spark: SparkSession) -> None:
     of = "maintenance", "overlay", "maintenance"
+    traced = "maintenance", "overlay", "operation"
     read = [
         ("a", 5.0, names.SENT_MESSAGES, 10.0, "Ping", *of),
         ("a", 10.0, names.SENT_MESSAGES, 30.0, "Ping", *of),
@@ -120,10 +121,18 @@ def test_readings_become_the_messages_of_each_interval(spark: SparkSession) -> N
         "trial string, host string, at_s double, name string, value double, message string, kind string, "
         "channel string, traffic string, incarnation int"
     )
+    points = [("t", *row, 0) for row in read]
+    points.append(("lossless", "a", 5.0, names.SENT_MESSAGES, 4.0, "Ping", *of, 0))
+    points.append(("t", "a", 5.0, names.SENT_MESSAGES, 3.0, "Ping", *traced, 0))
     tables = {
-        "points": spark.createDataFrame([("t", *row, 0) for row in read], columns),
-        "trials": spark.createDataFrame([("t", 5.0)], "trial string, interval_s double"),
+        "points": spark.createDataFrame(points, columns),
+        "trials": spark.createDataFrame([("t", 5.0), ("lossless", 5.0)], "trial string, interval_s double"),
     }
     found = lost_messages(tables)
     assert found.dtypes == spark.createDataFrame([], LOST_MESSAGES).dtypes == columns_of("lost_messages")
-    assert {tuple(row)[5:] for row in found.collect()} == {(0.0, 5.0, 17, 1, 40), (5.0, 10.0, 20, 2, 90)}
+    assert {(row.trial, *tuple(row)[4:]) for row in found.collect()} == {
+        ("t", "maintenance", 0.0, 5.0, 17, 1, 40),
+        ("t", "maintenance", 5.0, 10.0, 20, 2, 90),
+        ("t", "operation", 0.0, 5.0, 3, 0, 0),
+        ("lossless", "maintenance", 0.0, 5.0, 4, 0, 0),
+    }

@@ -24,14 +24,16 @@ _COUNTED: Final = {
     names.LOST_MESSAGES: "lost",
     names.LOST_BYTES: "lost_bytes",
 }
-_MESSAGE: Final = ("message", "kind", "channel", "traffic")
+_TYPE: Final = ("message", "kind", "channel")
+_MESSAGE: Final = (*_TYPE, "traffic")
 
 
 def lost_messages(tables: Mapping[str, DataFrame]) -> DataFrame:
-    """Return the rows of the table `lost_messages`: the messages of each type of which any was lost.
+    """Return the rows of the table `lost_messages`: the messages of each type of which any trial lost some.
 
-    Hosts read their counters each metrics interval. The growth since the reading before belongs to the
-    interval in which the middle between both lies.
+    So the trials of a run have the same types, also where one of them lost none of a type. Hosts read their
+    counters each metrics interval. The growth since the reading before belongs to the interval in which the
+    middle between both lies.
     """
     readings = (
         tables["points"]
@@ -41,7 +43,7 @@ def lost_messages(tables: Mapping[str, DataFrame]) -> DataFrame:
     in_time = Window.partitionBy("trial", "host", "incarnation", "name", *_MESSAGE).orderBy("at_s")
     growth = F.col("value") - F.lag("value", 1, 0.0).over(in_time)
     middle_s = (F.col("at_s") + F.lag("at_s", 1, 0.0).over(in_time)) / 2
-    of_type = Window.partitionBy("trial", *_MESSAGE)
+    of_type = Window.partitionBy(*_TYPE)
     grown = readings.select("trial", *_MESSAGE, "name", middle_s.alias("middle_s"), growth.alias("growth"))
     slot = F.floor(F.col("middle_s") / F.col("interval_s"))
     return (
