@@ -10,7 +10,7 @@ from analysis.contract.figures import Block, Rows, Section, Text
 from analysis.report.over_seeds import mean_text, seeds, told
 
 _ABOUT: Final = (
-    "The messages that the loss of the network took, by type and channel, until the hosts read their counters "
+    "The messages that the network's loss took, by type and channel, until the hosts read their counters "
     "last (each telemetry.metrics_interval): the loss of network.loss, of classes of links, and between "
     "places. The share is of the messages sent of that type. What faults, full links and busy peers stop is "
     "not in this table; the figure of messages that did not arrive as sent has all of them in time."
