@@ -14,6 +14,7 @@ from emulator.experiment.plan.draw_plan import draw_plan
 from emulator.experiment.run.runs import make_run, open_run
 from emulator.network.bandwidth_spec import Bandwidth
 from emulator.runtime.plan_script import network_of
+from trellis.campaign.drawing import campaign_of
 
 GRAPH = """\
 graph [
@@ -71,12 +72,86 @@ def test_a_run_needs_the_rates_of_the_file_no_more(tmp_path: Path) -> None:
 
 def test_a_run_over_several_files_of_rates_is_opened_again(tmp_path: Path) -> None:
     (tmp_path / "faster.gml").write_text(GRAPH.replace("10 Mbit", "30 Mbit"))
-    varied = "vary: {network.bandwidth.nodes.file: [network.gml, faster.gml]}\n"
+    both = "[[network.gml, network.gml], [faster.gml, faster.gml]]"
+    varied = f'vary: {{"network.latency.file, network.bandwidth.nodes.file": {both}}}\n'
     spec = load(experiment(tmp_path, text=FILE + varied))
     _, again = open_run(make_run(spec, tmp_path / "run").path)
     rates = [bandwidth(trial.spec).classes[0].up for trial in trials(again)]
     assert rates == [10_000_000, 30_000_000]
     assert [trial.spec for trial in trials(again)] == [trial.spec for trial in trials(spec)]
+
+
+NODES_GIVEN = "nodes: {file: network.gml}"
+TABLE = "city;up;up2;down\na;1;2;10\nb;3;4;20\n"
+
+
+@pytest.mark.parametrize(
+    ("given", "varied", "rates"),
+    [
+        (
+            NODES_GIVEN,
+            "network.bandwidth.nodes.up: [host_bandwidth_up, host_bandwidth_down]",
+            [[10_000_000, 1_000_000], [1_000_000_000, 1_000_000]],
+        ),
+        (
+            NODES_GIVEN,
+            "network.bandwidth.nodes.up: [host_bandwidth_up, null]",
+            [[10_000_000, 1_000_000], [None] * 2],
+        ),
+        (
+            "table: {file: t.csv, up: up}",
+            "network.bandwidth.table.up: [up, up2]",
+            [[10**6, 3 * 10**6], [2 * 10**6, 4 * 10**6]],
+        ),
+        (
+            "table: {file: t.csv, up: up}",
+            "network.bandwidth.table.unit: [Mbit/s, Gbit/s]",
+            [[10**6, 3 * 10**6], [10**9, 3 * 10**9]],
+        ),
+    ],
+)
+def test_each_variant_reads_the_file_with_its_own_keys(
+    tmp_path: Path, given: str, varied: str, rates: list[list[int | None]]
+) -> None:
+    (tmp_path / "t.csv").write_text(TABLE)
+    text = FILE.replace(NODES_GIVEN, given) + f"vary: {{{varied}}}\n"
+    spec = load(experiment(tmp_path, text=text))
+    made = trials(spec)
+    assert [[each.up for each in bandwidth(trial.spec).classes] for trial in made] == rates
+    for trial in made:
+        assert draw_plan(trial.spec).peers.num_rows == 30
+    run = make_run(spec, tmp_path / "run")
+    _, again = open_run(run.path)
+    assert again == spec == load(run.experiment)
+    assert [trial.spec for trial in trials(again)] == [trial.spec for trial in made]
+
+
+def test_a_campaign_draws_how_the_file_is_read(tmp_path: Path) -> None:
+    drawn = "draw: {network.bandwidth.nodes.up: {any: [host_bandwidth_up, host_bandwidth_down]}}\n"
+    text = FILE + drawn + "expect: [lookup_hops < 100]\n"
+    file = experiment(tmp_path, text=text)
+    made = trials(campaign_of(load(file), file, 10))
+    assert {bandwidth(trial.spec).classes[0].up for trial in made} == {10_000_000, 1_000_000_000}
+
+
+def test_the_nodes_are_those_of_the_latency(tmp_path: Path) -> None:
+    text = FILE.replace(NODES_GIVEN, "nodes: {file: other.gml}")
+    (tmp_path / "other.gml").write_text(GRAPH)
+    assert len(bandwidth(load(experiment(tmp_path, text=text))).classes) == 2
+    (tmp_path / "other.gml").write_text(GRAPH.replace("10 Mbit", "30 Mbit"))
+    (found,) = problems(experiment(tmp_path, text=text))
+    assert found.startswith("nodes.yaml:6: network.bandwidth.nodes.file: is another file than ")
+    assert (
+        "network.gml of `network.latency`, at whose nodes the peers stand. Name that file. To vary" in found
+    )
+
+
+def test_a_varied_latency_takes_its_nodes_along(tmp_path: Path) -> None:
+    (tmp_path / "other.gml").write_text(GRAPH.replace("10 Mbit", "30 Mbit"))
+    varied = "vary: {network.latency.file: [network.gml, other.gml]}\n"
+    (found,) = problems(experiment(tmp_path, text=FILE + varied))
+    assert 'vary "network.latency.file, network.bandwidth.nodes.file", as one entry' in found
+    assert "other.gml)" in found
 
 
 @pytest.mark.parametrize(
@@ -152,7 +227,8 @@ def test_rates_that_are_none_are_told_with_their_line(tmp_path: Path, old: str, 
         (
             "{kind: graph, file: network.gml}",
             "{kind: constant, rtt: 10 ms}",
-            "network.bandwidth.classes[0].places: there is no place 2. The latency has 1, from 0 on",
+            "network.bandwidth.nodes: needs `network.latency: {kind: graph, file: network.gml}`, at whose "
+            "nodes peers stand, but it is another latency",
         ),
         (
             "nodes: {file: network.gml}",

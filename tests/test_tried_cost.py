@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +12,10 @@ from typer.testing import CliRunner
 
 from emulator.experiment.file.spec import TrialSpec
 from trellis import tried_cost as module
+from trellis.command import prospect
 from trellis.command.cli import app
 from trellis.expected_cost import Cost
-from trellis.tried_cost import Tried, extrapolated, tried_cost
+from trellis.tried_cost import NotTried, Tried, extrapolated, tried_cost
 
 SMALL = """
 name: small
@@ -46,26 +49,59 @@ def test_a_further_peer_takes_what_one_of_the_tried_ones_took_and_longer_among_m
 
 def test_a_small_trial_is_run_whole() -> None:
     cost = tried_cost(trial())
-    assert cost is not None
     assert 0.01 < cost.processor_s < module.LONGEST
     assert 20e6 < cost.memory_bytes < 2e9
 
 
 @pytest.mark.parametrize(
-    "more",
+    ("more", "reason"),
     [
-        {"runtime": {"kind": "processes"}},
-        {"peers": 300, "faults": [{"name": "a", "at": "8 s", "crash": {"peers": [250]}}]},
+        (
+            {"runtime": {"kind": "processes"}},
+            "runtime.kind is processes, and only trials on the virtual clock are tried",
+        ),
+        (
+            {"peers": 300, "faults": [{"name": "a", "at": "8 s", "crash": {"peers": [250]}}]},
+            "cannot be drawn with 40 peers: faults.0.crash.peers: ",
+        ),
     ],
     ids=["in real time", "peers that are not among the few"],
 )
-def test_nothing_is_expected_of_what_cannot_be_tried(more: dict[str, Any]) -> None:
-    assert tried_cost(trial(**more)) is None
+def test_a_trial_that_cannot_be_tried_has_a_reason(more: dict[str, Any], reason: str) -> None:
+    with pytest.raises(NotTried, match=f"^{re.escape(reason)}"):
+        tried_cost(trial(**more))
 
 
 def test_a_trial_that_takes_too_long_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "LONGEST", 0.0)
-    assert module._run(trial()) is None
+    with pytest.raises(NotTried, match="takes over 0 s of processor time with 30 peers"):
+        module._run(trial())
+
+
+def invoke(file: Path, *more: str) -> str:
+    return CliRunner().invoke(app, ["validate", str(file), *more, "--measure"]).output
+
+
+def test_the_command_says_why_it_tried_no_trial(tmp_path: Path) -> None:
+    file = tmp_path / "small.yaml"
+    file.write_text(f"{SMALL}peers: 300\n".replace("peers: 30\n", "", 1))
+    real = invoke(file, "--set", "runtime.kind=processes")
+    assert "\nnot tried: chord: runtime.kind is processes, and only trials on the virtual clock" in real
+    file.write_text(f"{file.read_text()}faults: [{{name: a, at: 8 s, crash: {{peers: [250]}}}}]\n")
+    few = invoke(file)
+    assert "\nnot tried: chord: cannot be drawn with 40 peers: faults.0.crash.peers: " in few
+    told = json.loads(invoke(file, "--json"))["expected"]["not_tried"]
+    assert list(told) == ["chord"] and told["chord"].startswith("cannot be drawn with 40 peers: ")
+
+
+def test_the_command_says_that_the_time_for_trying_was_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(prospect, "_LONGEST", 0.0)
+    file = tmp_path / "small.yaml"
+    file.write_text(f"{SMALL}vary: {{peers: [30, 31, 32, 33]}}\n")
+    told = "chord.peers=30, chord.peers=31, chord.peers=32 and 1 more: the 0 s in which variants are tried"
+    assert f"\nnot tried: {told} were over" in invoke(file)
 
 
 def test_the_command_tries_trials_when_it_is_asked(tmp_path: Path) -> None:
@@ -74,4 +110,4 @@ def test_the_command_tries_trials_when_it_is_asked(tmp_path: Path) -> None:
     asked = [CliRunner().invoke(app, ["validate", str(file), *more]).output for more in ([], ["--measure"])]
     assert "what trials take was not measured for: chord (--measure tries them with few peers)" in asked[0]
     assert "expected of 2 of them, in part from trials with few peers: " in asked[1]
-    assert "not measured" not in asked[1]
+    assert "not measured" not in asked[1] and "not tried" not in asked[1]

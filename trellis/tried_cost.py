@@ -34,24 +34,23 @@ class Tried:
     cost: Cost
 
 
-class _TooLong(Exception):
-    """The trial has taken `LONGEST`."""
+class NotTried(Exception):
+    """A trial cannot be tried with few peers; the text is the reason."""
 
 
-def tried_cost(spec: TrialSpec) -> Cost | None:
+def tried_cost(spec: TrialSpec) -> Cost:
     """Run a trial with 40 and with 160 of its peers, and return what it is expected to take with all of them.
 
-    None if it is no trial on the virtual clock, cannot be drawn with so few peers, or takes too long even so.
+    Raises NotTried if it is no trial on the virtual clock, cannot be drawn with so few peers, or takes too
+    long even so.
     """
     if spec.runtime.kind != "virtual":
-        return None
+        raise NotTried(f"runtime.kind is {spec.runtime.kind}, and only trials on the virtual clock are tried")
     tried: list[Tried] = []
     for peers in sorted({min(spec.peers, few) for few in PEERS}):
         # Each in a process of its own, as what a process held once is no longer seen apart.
         with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as process:
             cost = process.submit(_run, spec.model_copy(update={"peers": peers})).result()
-        if cost is None:
-            return None
         tried.append(Tried(peers, cost))
     return extrapolated(tried, spec.peers)
 
@@ -78,12 +77,12 @@ def _us(peers: int) -> float:
     return rate.us_with(peers) or rate.us[-1][1]
 
 
-def _run(spec: TrialSpec) -> Cost | None:
+def _run(spec: TrialSpec) -> Cost:
     began = time.process_time()
 
     def watch(progress: Progress) -> None:
         if time.process_time() - began > LONGEST:
-            raise _TooLong
+            raise NotTried(f"takes over {LONGEST:g} s of processor time with {spec.peers} peers")
 
     try:
         plan = draw_plan(spec)
@@ -91,7 +90,7 @@ def _run(spec: TrialSpec) -> Cost | None:
             directory = TrialDirectory(Path(folder) / "trial")
             directory.path.mkdir()
             run_virtual(lay_out(spec, plan), plan, directory, watch)
-    except (_TooLong, Undrawable):
-        return None
+    except Undrawable as error:
+        raise NotTried(f"cannot be drawn with {spec.peers} peers: {error}") from None
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     return Cost(time.process_time() - began, float(memory))

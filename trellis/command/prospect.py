@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from trellis.command.outcome import out
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 _LONGEST = 120.0
 """The seconds after which no further variant is tried."""
+_NAMED = 3
+"""The most variants that are named for one reason."""
 
 
 def prospect(trials: Sequence[Trial], checked: Checked, tries: bool) -> dict[str, Any]:
@@ -25,13 +27,13 @@ def prospect(trials: Sequence[Trial], checked: Checked, tries: bool) -> dict[str
     the shortest and the longest trial time; `rtt_ms` is as of `expected_rtts`. `expected` has processor time
     and memory on a quiet machine: the trials whose costs are known, the sum of their processor time, the most
     memory of one trial, and the systems of the others. With `tries`, each variant whose costs are not known
-    is tried with few peers.
+    is tried with few peers; `not_tried` has the variants that could not be, each with the reason.
     """
     from trellis.expected_rtts import expected_rtts
 
     names = dict.fromkeys(name for sizes in checked.sizes.values() for name in sizes)
     rows = {name: [sizes.get(name, 0) for sizes in checked.sizes.values()] for name in names}
-    costs = _costs(trials, tries)
+    costs, not_tried = _costs(trials, tries)
     known = [cost for cost in costs if cost is not None]
     lasts = [trial.spec.phases.end for trial in trials]
     return {
@@ -45,25 +47,34 @@ def prospect(trials: Sequence[Trial], checked: Checked, tries: bool) -> dict[str
             "not_measured": sorted(
                 {t.spec.system.name for t, cost in zip(trials, costs, strict=True) if cost is None}
             ),
-        },
+        }
+        | ({"not_tried": not_tried} if tries else {}),
     }
 
 
-def _costs(trials: Sequence[Trial], tries: bool) -> list[Cost | None]:
-    """Return what each trial is expected to take; the seeds of a variant take the same."""
+def _costs(trials: Sequence[Trial], tries: bool) -> tuple[list[Cost | None], dict[str, str]]:
+    """Return what each trial is expected to take, and why variants could not be tried; the seeds of a variant
+    take the same."""
     from trellis.expected_cost import expected_cost
 
     began = time.monotonic()
     found: dict[str, Cost | None] = {}
+    not_tried: dict[str, str] = {}
     for trial in trials:
-        if trial.variant.name not in found:
-            cost = expected_cost(trial.spec)
-            if cost is None and tries and time.monotonic() - began < _LONGEST:
-                from trellis.tried_cost import tried_cost
+        name = trial.variant.name
+        if name in found:
+            continue
+        found[name] = expected_cost(trial.spec)
+        if found[name] is None and tries:
+            from trellis.tried_cost import NotTried, tried_cost
 
-                cost = tried_cost(trial.spec)
-            found[trial.variant.name] = cost
-    return [found[trial.variant.name] for trial in trials]
+            try:
+                if time.monotonic() - began >= _LONGEST:
+                    raise NotTried(f"the {_LONGEST:g} s in which variants are tried were over")
+                found[name] = tried_cost(trial.spec)
+            except NotTried as reason:
+                not_tried[name] = str(reason)
+    return [found[trial.variant.name] for trial in trials], not_tried
 
 
 def say_prospect(trials: Sequence[Trial], checked: Checked, tries: bool) -> None:
@@ -92,7 +103,16 @@ def say_prospect(trials: Sequence[Trial], checked: Checked, tries: bool) -> None
         hint = "" if tries else " (--measure tries them with few peers)"
         systems = ", ".join(expected["not_measured"])
         lines.append(f"what trials take was not measured for: {systems}{hint}")
+        lines += _reasons(expected.get("not_tried", {}))
     out.print("\n".join(lines), markup=False, soft_wrap=True)
+
+
+def _reasons(not_tried: Mapping[str, str]) -> Iterator[str]:
+    """Yield a line for each reason why variants could not be tried."""
+    for reason in dict.fromkeys(not_tried.values()):
+        names = [name for name, why in not_tried.items() if why == reason]
+        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+        yield f"not tried: {', '.join(names[:_NAMED])}{more}: {reason}"
 
 
 def _range(least: float, most: float) -> str:

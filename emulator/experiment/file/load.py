@@ -26,6 +26,7 @@ from emulator.experiment.file.keys import fill_kinds, nearest, suggestion
 from emulator.experiment.file.known_claims import known_claims
 from emulator.experiment.file.overrides import apply_options
 from emulator.experiment.file.package_kinds import broken_models
+from emulator.experiment.file.rate_files import graph_problems, with_varied_rates
 from emulator.experiment.file.size_limits import parameter_problems
 from emulator.experiment.file.sound_parts import without_parts
 from emulator.experiment.file.spec import ExperimentSpec, Kubernetes, TrialSpec, Virtual
@@ -97,6 +98,7 @@ def load(
         replaced = {dotted(key) for key in document.replaced}
         others = [problem for problem in problems[of_text:] if problem.key not in replaced]
         raise ExperimentError(problems[:of_text] + others)
+    spec = with_varied_rates(spec, values)
     # Defaults may depend on the parameters that are varied: then each variant has its own.
     if not any(key.split(".")[0] == "system" for key in varied_keys(vary)):
         parameters = complete_parameters(values["system"])
@@ -211,6 +213,8 @@ def _check_variant(values: dict[str, Any], contents: Contents | None, check_syst
     spec, findings = _with_broken_packages(values, *validate(TrialSpec, values))
     if spec is not None and not check_systems and spec.system.name not in SYSTEMS:
         return findings
+    if spec is not None and contents is not None:
+        findings = [*findings, *graph_problems(spec, values)]
     findings = [*findings, *_check_system(values.get("system"))]
     broken = {key[0] for key, _ in findings if key}
     if spec is None:
