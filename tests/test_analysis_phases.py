@@ -31,6 +31,10 @@ REGIONS = {
         "rtt": {"eu": {"eu": "10 ms", "us": "90 ms"}, "us": {"us": "30 ms"}},
     }
 }
+OWN_REGIONS = {
+    "latency": {"kind": "constant", "rtt": "10 ms"},
+    "regions": [{"name": "eu", "share": 0.5}, {"name": "us", "share": 0.5}],
+}
 SERIES = (
     "trial string, start_s double, end_s double, peers_up double, maintenance_messages double, "
     "maintenance_bytes double"
@@ -59,8 +63,9 @@ def test_a_fault_has_the_phases_of_which_the_measure_phase_has_anything(
     assert {name for name, _, _ in found} == {fault["name"]}
 
 
-def test_each_phase_is_told_of_all_peers_and_of_each_region() -> None:
-    found = list(phases_of(record(SPLIT, network=REGIONS)))
+@pytest.mark.parametrize("network", [REGIONS, OWN_REGIONS], ids=["of the latency", "beside the latency"])
+def test_each_phase_is_told_of_all_peers_and_of_each_region(network: dict[str, Any]) -> None:
+    found = list(phases_of(record(SPLIT, network=network)))
     assert [(side, part.region) for _, side, part in found] == [
         (side, region) for side in ("before", "during", "after") for region in ("", "eu", "us")
     ]
