@@ -84,9 +84,9 @@ def measure_parts(
     """Return the measures of the operations of each part.
 
     A part with no operation has measures without a value, but its counts (`MeasureGroup.zero`) are 0. Of one
-    region that is so if the rows that are counted are about single peers. Queries of packages that fail are added to
-    `troubles`. With `only`, queries that give none of these measures are not asked. `homes` has the region
-    of each peer (trial, peer, region), for parts that are about one.
+    region that is so if the rows that are counted are about single peers. Queries of packages that fail are
+    added to `troubles`. With `only`, queries that give none of these measures are not asked. `homes` has the
+    region of each peer (trial, peer, region), for parts that are about one.
     """
     values: list[Values] = [{} for _ in parts]
     if not parts:
