@@ -31,9 +31,19 @@ REGIONS = {
         "rtt": {"eu": {"eu": "10 ms", "us": "90 ms"}, "us": {"us": "30 ms"}},
     }
 }
+OWN_REGIONS = {
+    "latency": {"kind": "constant", "rtt": "10 ms"},
+    "regions": [{"name": "eu", "share": 0.5}, {"name": "us", "share": 0.5}],
+}
 SERIES = (
     "trial string, start_s double, end_s double, peers_up double, maintenance_messages double, "
     "maintenance_bytes double"
+)
+
+TRIALS = "trial string, serves string, system string, has_faults boolean"
+DELIVERIES = (
+    "trial string, published_s double, peer int, expected boolean, delivered boolean, hops int, "
+    "fewest_hops int, delay_ms double, copies bigint, duplicates bigint, repeated bigint"
 )
 
 
@@ -59,8 +69,9 @@ def test_a_fault_has_the_phases_of_which_the_measure_phase_has_anything(
     assert {name for name, _, _ in found} == {fault["name"]}
 
 
-def test_each_phase_is_told_of_all_peers_and_of_each_region() -> None:
-    found = list(phases_of(record(SPLIT, network=REGIONS)))
+@pytest.mark.parametrize("network", [REGIONS, OWN_REGIONS], ids=["of the latency", "beside the latency"])
+def test_each_phase_is_told_of_all_peers_and_of_each_region(network: dict[str, Any]) -> None:
+    found = list(phases_of(record(SPLIT, network=network)))
     assert [(side, part.region) for _, side, part in found] == [
         (side, region) for side in ("before", "during", "after") for region in ("", "eu", "us")
     ]
@@ -126,30 +137,36 @@ def test_a_count_of_a_part_in_which_there_was_nothing_is_0(spark: SparkSession) 
             [("m", 45.0, 1.0, 4.0)], "trial string, at_s double, wrong_s double, pairs_s double"
         ),
         "series": spark.createDataFrame([], SERIES),
-        "trials": spark.createDataFrame(
-            [("m", "membership", "swim", True)],
-            "trial string, serves string, system string, has_faults boolean",
-        ),
+        "trials": spark.createDataFrame([("m", "membership", "swim", True)], TRIALS),
     }
-    early, late = measure_parts(tables, [Part("m", (40.0, 50.0)), Part("m", (50.0, 60.0))], [])
+    parts = [Part("m", (40.0, 50.0)), Part("m", (50.0, 60.0)), Part("m", (40.0, 60.0), "eu")]
+    early, late, region = measure_parts(tables, parts, [])
     assert (early["false_positives"], early["view_accuracy"]) == (0.0, 0.75)
     assert (late["false_positives"], late["view_accuracy"]) == (1.0, None)
+    assert region["false_positives"] is None, "these are of no single region"
+
+
+def test_a_count_of_a_region_is_0_in_each_phase_that_has_none_of_it(spark: SparkSession) -> None:
+    rows = [("t", 45.0, 1, False, False, 1, 1, 1.0, 0, 0, 0)]
+    tables = {
+        "deliveries": spark.createDataFrame(rows, DELIVERIES),
+        "trials": spark.createDataFrame([("t", "topics", "vitis", True)], TRIALS),
+        "series": spark.createDataFrame([], SERIES),
+    }
+    homes = spark.createDataFrame([("t", 1, "eu")], "trial string, peer int, region string")
+    parts = [Part("t", window, "eu") for window in ((40.0, 50.0), (50.0, 60.0))]
+    unwanted, nothing = measure_parts(tables, parts, [], homes=homes)
+    assert (unwanted["expected"], nothing["expected"]) == (0.0, 0.0)
+    assert (unwanted["hit_ratio"], nothing["hit_ratio"]) == (None, None)
 
 
 def test_the_table_has_what_expectations_of_the_same_parts_are_compared_with(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    columns = (
-        "trial string, published_s double, peer int, expected boolean, delivered boolean, hops int, "
-        "fewest_hops int, delay_ms double, copies bigint, duplicates bigint, repeated bigint"
-    )
     rows = [("t", at, 1, True, not 50 <= at < 60, 1, 1, at, 1, 0, 0) for at in (45.0, 50.0, 59.0, 60.0)]
     tables = {
-        "deliveries": spark.createDataFrame(rows, columns),
-        "trials": spark.createDataFrame(
-            [("t", "topics", "vitis", True)],
-            "trial string, serves string, system string, has_faults boolean",
-        ),
+        "deliveries": spark.createDataFrame(rows, DELIVERIES),
+        "trials": spark.createDataFrame([("t", "topics", "vitis", True)], TRIALS),
         "series": spark.createDataFrame([], SERIES),
     }
     about = {"hit_ratio": Measure("Hit ratio", "share", "higher", "")}

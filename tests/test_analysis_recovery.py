@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 from small_trial import trial_spec
 
 from analysis.contract.trials import TrialRecord
-from analysis.measures.of_faults import RECOVERY
+from analysis.measures.of_faults import RECOVERY, recoveries
 from analysis.tables.faults import faults
 
 Interval = tuple[int, int, float]
@@ -83,6 +83,17 @@ def test_the_longest_of_all_faults_counts_and_one_without_recovery_leaves_none(s
     assert found["recovery_s"] == 10
     found = recovered(spark, both, GOOD, GOOD, BAD, BAD, BAD, BAD, BAD, GOOD, GOOD, GOOD)
     assert found["recovery_s"] is None
+
+
+def test_a_fault_that_ended_before_the_measure_phase_is_no_recovery(spark: SparkSession) -> None:
+    of = record(fault("early", 5, 10), fault("split", 50, 10))
+    series = spark.createDataFrame(
+        [("t", at, at + 10, 1, 1, 5.0) for at in (40.0, 50.0, 60.0)],
+        "trial string, start_s double, end_s double, delivered bigint, expected bigint, "
+        "maintenance_messages double",
+    )
+    tables = {"series": series, "faults": faults(spark, [of])}
+    assert [row.fault for row in recoveries(tables).collect()] == ["split"]
 
 
 @pytest.mark.parametrize(

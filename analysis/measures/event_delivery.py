@@ -295,6 +295,7 @@ EVENTS = MeasureGroup(
         *(clustering.ring_similarity_at_start, clustering.ring_similarity_at_end, clustering.tree_depth),
         *(clustering.popular_overhead, clustering.relays_by_popularity, clustering.popularity_exponent),
     ),
+    zero=("expected",),
     of_parts={
         _deliveries: [
             *("hit_ratio", "expected", "delay_hops", "delay_hops_max", "delay_hops_fewest", "delay_ms"),

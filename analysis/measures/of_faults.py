@@ -39,13 +39,16 @@ RECOVERS: Final = {"recovery_s": "hit_ratio", "lookup_recovery_s": "lookup_succe
 
 
 def recoveries(tables: Tables) -> DataFrame:
-    """Return the rows of the table `recoveries`, one for each fault that ends in quiet (table `faults`).
+    """Return the rows of the table `recoveries`, one for each fault that ends in quiet (table `faults`) while
+    its trial is measured.
 
     The columns are trial, fault, begins_s, ends_s, quiet_until_s, hit_ratio_before?, lookup_success_before?,
     maintenance_before? (messages/s of a peer), and the time (s) until each of the three is back: null where
     it is not, or where nothing was measured before.
     """
-    series, faults = tables["series"], tables["faults"]
+    series = tables["series"]
+    measured = series.groupBy("trial").agg(F.min("start_s").alias("measured_s"))
+    faults = tables["faults"].join(measured, "trial").where("ends_s >= measured_s").drop("measured_s")
     success = F.col("lookup_success") * F.col("lookups") if "lookups" in series.columns else F.lit(None)
     looked_up = F.col("lookups") if "lookups" in series.columns else F.lit(None)
     values = series.select(

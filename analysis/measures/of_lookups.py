@@ -88,6 +88,7 @@ def _in_time(tables: Tables) -> DataFrame:
 LOOKUPS = MeasureGroup(
     grouped(_HEADINGS, _MEASURES),
     (_lookups, _in_time),
+    zero=("lookups",),
     of_parts={_lookups: [name for name in _MEASURES if name != "lookup_success_lowest"]},
 )
 """The measures of trials whose peers look keys up."""

@@ -84,6 +84,7 @@ def _load(tables: Tables) -> DataFrame:
 VALUES = MeasureGroup(
     grouped(_HEADINGS, _MEASURES),
     (_gets, _puts, _load),
+    zero=("gets",),
     of_parts={
         _gets: [name for name in _MEASURES if name.startswith("get")],
         _puts: [name for name in _MEASURES if name.startswith("put_")],

@@ -83,9 +83,10 @@ def measure_parts(
 ) -> list[Values]:
     """Return the measures of the operations of each part.
 
-    A part with no operation has measures without a value. Queries of packages that fail are added to
-    `troubles`. With `only`, queries that give none of these measures are not asked. `homes` has the region
-    of each peer (trial, peer, region), for parts that are about one.
+    A part with no operation has measures without a value, but its counts (`MeasureGroup.zero`) are 0. Of one
+    region that is so if the rows that are counted are about single peers. Queries of packages that fail are
+    added to `troubles`. With `only`, queries that give none of these measures are not asked. `homes` has the
+    region of each peer (trial, peer, region), for parts that are about one.
     """
     values: list[Values] = [{} for _ in parts]
     if not parts:
@@ -98,6 +99,7 @@ def measure_parts(
         for query, names in one.group.item.of_parts.items():
             if only is not None and only.isdisjoint(names):
                 continue
+            of_parts.read.clear()
             try:
                 found = {row.trial: row.asDict() for row in query(of_parts).collect()}
             except FAILURES as error:
@@ -107,7 +109,7 @@ def measure_parts(
                 continue
             for index, part in enumerate(parts):
                 if part.trial in one.trials:
-                    row = found.get(str(index), {} if part.region else zero)
+                    row = found.get(str(index), {} if part.region and not of_parts.by_peer else zero)
                     values[index] |= {name: _finite(row.get(name)) for name in names}
     return values
 
@@ -121,6 +123,8 @@ class _OfParts(Mapping[str, DataFrame]):
 
     def __init__(self, tables: Tables, parts: Sequence[Part], homes: DataFrame | None) -> None:
         self._tables = tables
+        self.read: set[str] = set()
+        """The tables that were read."""
         rows = [
             (part.trial, str(index), *map(float, part.window), part.region)
             for index, part in enumerate(parts)
@@ -128,7 +132,13 @@ class _OfParts(Mapping[str, DataFrame]):
         self._parts = [dict(zip(_PARTS.names, row, strict=True)) for row in rows]
         self._homes = homes
 
+    @property
+    def by_peer(self) -> bool:
+        """This is true if the rows that were read can be in the part of a region."""
+        return all(PLACED[name].peer for name in self.read & PLACED.keys())
+
     def __getitem__(self, name: str) -> DataFrame:
+        self.read.add(name)
         frame = self._tables[name]
         if "trial" not in frame.columns:
             return frame

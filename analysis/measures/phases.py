@@ -71,6 +71,7 @@ def phases_of(record: TrialRecord) -> Iterator[Phase]:
     A phase that would be empty, such as the time after a fault that lasts to the end, is left out.
     """
     spec = record.spec
+    regions = ("", *spec.network.peers_by_region(spec.peers))
     for fault in spec.faults:
         for side in _SIDES:
             try:
@@ -78,7 +79,7 @@ def phases_of(record: TrialRecord) -> Iterator[Phase]:
                 window = part.window(spec.phases.measured, spec.faults)
             except ValueError:
                 continue
-            for region in ("", *dict.fromkeys(spec.network.latency.region_names)):
+            for region in regions:
                 yield fault.name, side, Part(record.name, window, region)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any, Final
 
 from analysis.charts.numerals import estimate as estimate_text
@@ -20,8 +20,19 @@ _ABOUT = (
 )
 _RECOVERY = (
     "How long after the end of each fault values are back within 1 % of what they were before the first "
-    "one, and stay so until the next. Faults that never end, or end while another one holds, are left out."
+    "one, and stay so until the next. A crash for ever counts as ended when it begins. Other faults that "
+    "never end are left out, as are faults that end before or after the measure phase or while another one "
+    "holds."
 )
+_NONE_BEFORE = "No fault has a recovery, because nothing was measured before the first fault."
+_SOME_BEFORE = "A dash is where nothing was measured before the first fault."
+_MAINTENANCE = (
+    "Maintenance is measured in whole intervals of the time series, and a fault shorter than two intervals "
+    "may have none of them: then there is no value for the time during the fault."
+)
+_SHOWN_MAINTENANCE = ("maintenance_messages_per_s", "maintenance_bytes_per_s")
+_FEW_VARIANTS = 4
+"""The most variants of which the times of a fault are told one by one."""
 _SIDES = ("before", "during", "after")
 _FURTHER = ("_median", "_p90", "_max", "_fewest", "_50", "_90", "_99")
 """The ends of the names of measures that the table has and the report leaves out."""
@@ -47,12 +58,20 @@ def _write(results: Results) -> Iterator[Block]:
     if not by_fault:
         return
     yield Text(told(_ABOUT, results, "Numbers"))
-    yield from _recovery(results)
+    yield from _recovery(results, by_fault)
     for fault, rows in sorted(by_fault.items(), key=lambda each: _begin(each[1])):
         yield Text(f"{fault}: {_when(rows)}.")
         yield Rows(("Measure", *map(str.capitalize, _SIDES)), _phases(results, rows))
+        if _lacks_maintenance(rows):
+            yield Text(_MAINTENANCE)
         if of_regions := _phases(results, [each for each in rows if each[1]["region"]], by_region=True):
             yield Rows((f"Measure, by region: {fault}", *map(str.capitalize, _SIDES)), of_regions)
+
+
+def _lacks_maintenance(rows: Sequence[Labelled]) -> bool:
+    """Return whether a trial has maintenance before or after the fault, but none during it."""
+    of_all = [row for _, row in rows if row["measure"] in _SHOWN_MAINTENANCE and not row["region"]]
+    return any(row["phase"] == "during" and row["value"] is None for row in of_all)
 
 
 def _begin(rows: Sequence[Labelled]) -> float:
@@ -62,11 +81,25 @@ def _begin(rows: Sequence[Labelled]) -> float:
 
 
 def _when(rows: Sequence[Labelled]) -> str:
-    """Return the times of the phases, those of the first trial if they differ."""
-    times = {row["phase"]: (row["begins_s"], row["ends_s"]) for _, row in reversed(rows)}
-    return ", ".join(
-        f"{side} is {times[side][0]:g} to {times[side][1]:g} s" for side in _SIDES if side in times
-    )
+    """Return the times of the phases, those of each variant if they differ and there are few."""
+    found: dict[str, set[tuple[str, float, float]]] = {}
+    for label, row in rows:
+        found.setdefault(label, set()).add((row["phase"], row["begins_s"], row["ends_s"]))
+    if any(len({side for side, _, _ in times}) < len(times) for times in found.values()):
+        return "its times differ by seed"
+    each = {label: _times(times) for label, times in found.items()}
+    if len(set(each.values())) == 1:
+        return next(iter(each.values()))
+    if len(each) > _FEW_VARIANTS:
+        return "its times differ by variant"
+    told = "; ".join(f"of {label}, {times}" for label, times in each.items())
+    return f"its times differ by variant; {told}"
+
+
+def _times(phases: Set[tuple[str, float, float]]) -> str:
+    """Return the times of the phases of one variant in words."""
+    ordered = sorted(phases, key=lambda each: _SIDES.index(each[0]))
+    return ", ".join(f"{side} is {begins:g} to {ends:g} s" for side, begins, ends in ordered)
 
 
 def _phases(results: Results, rows: Sequence[Labelled], by_region: bool = False) -> list[tuple[str, ...]]:
@@ -114,8 +147,11 @@ def _unit(results: Results, name: str) -> str:
     return str(results.measures[name]["unit"])
 
 
-def _recovery(results: Results) -> Iterator[Block]:
-    """Yield the table of how long it took until all was as before, if there is anything to tell."""
+def _recovery(results: Results, by_fault: Mapping[str, Sequence[Labelled]]) -> Iterator[Block]:
+    """Yield the table of how long it took until all was as before, or why there is none if faults end.
+
+    `by_fault` has the rows of `phases`.
+    """
     if not results.has("recoveries"):
         return
     found: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
@@ -128,20 +164,30 @@ def _recovery(results: Results) -> Iterator[Block]:
         title: names for title, names in _BACK.items() if any(row[names[0]] is not None for row in every)
     }
     if not columns:
+        sides = [{row["phase"] for _, row in rows} for rows in by_fault.values()]
+        if every or any("before" not in of_fault for of_fault in sides):
+            yield Text(_NONE_BEFORE)
         return
-    yield Text(_RECOVERY)
+    lacking = any(row[before] is None for row in every for before, _ in columns.values())
+    yield Text(f"{_RECOVERY} {_SOME_BEFORE}" if lacking else _RECOVERY)
     several = len(results.variants) > 1
     yield Rows(
         ("Fault", "Ended", *columns),
         [
             (
                 f"{fault}, {label}" if several else fault,
-                quantity(rows[0]["ends_s"], "s"),
+                _ended([row["ends_s"] for row in rows]),
                 *(_back(rows, *names) for names in columns.values()),
             )
             for (fault, label), rows in sorted(found.items(), key=lambda each: each[1][0]["ends_s"])
         ],
     )
+
+
+def _ended(of_seeds: Sequence[float]) -> str:
+    """Return when a fault ended: the first and the last time if they differ by seed."""
+    first, last = quantity(min(of_seeds), "s"), quantity(max(of_seeds), "s")
+    return first if first == last else f"{first} to {last}"
 
 
 def _back(rows: Sequence[Mapping[str, Any]], before: str, since: str) -> str:

@@ -25,7 +25,7 @@ _FAULTS = pa.schema(
 
 
 def faults(spark: SparkSession, records: Sequence[TrialRecord]) -> DataFrame:
-    """Return one row for each fault that ends while its trial is measured and no other one holds.
+    """Return one row for each fault that ends before its measure phase is over and while no other one holds.
 
     The columns are trial, fault (its name), begins_s, ends_s, quiet_until_s, and first_s. Quiet is until the
     next one begins or the measure phase is over; first_s is when the first of all faults of the trial begins.

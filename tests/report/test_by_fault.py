@@ -11,7 +11,7 @@ import pytest
 
 from analysis.charts.results import Results
 from analysis.contract.figures import Rows, Text
-from analysis.report.by_fault import BY_FAULT
+from analysis.report.by_fault import BY_FAULT, _when
 from analysis.report.expected import measured_text
 from emulator.experiment.run.directory import RunDirectory
 
@@ -81,6 +81,71 @@ def test_each_fault_has_the_time_until_all_is_back_and_in_how_many_seeds_it_is_n
     assert back.columns == ("Fault", "Ended", "Hit ratio back", "Maintenance back")
     assert plain(back)[0][1] == "100 s"
     assert plain(back)[0][2:] == ("5 s; not in 1 of 2", "not in 2 of 2")
+
+
+def test_values_of_which_nothing_was_measured_before_the_first_fault_say_so(make_run: MakeRun) -> None:
+    run = make_run()
+    write(run, "phases", [[phase("after", 1.0)]] * 2)
+    none = recovery(None) | {"hit_ratio_before": None, "maintenance_before": None}
+    write(run, "recoveries", [[none]] * 2)
+    tables, texts = of_vitis(run)
+    assert len(tables) == 1 and "nothing was measured before the first fault" in texts
+
+
+def test_a_run_whose_faults_ended_before_the_measure_phase_says_why_none_has_a_recovery(
+    make_run: MakeRun,
+) -> None:
+    run = make_run()
+    write(run, "phases", [[phase("after", 1.0)]] * 2)
+    (run.tables / "recoveries").mkdir()
+    assert "nothing was measured before the first fault" in of_vitis(run)[1]
+
+
+def test_a_run_whose_fault_never_ends_says_nothing_of_recoveries(make_run: MakeRun) -> None:
+    run = make_run()
+    write(run, "phases", [[phase("before", 1.0), phase("during", 1.0)]] * 2)
+    (run.tables / "recoveries").mkdir()
+    assert "recovery" not in of_vitis(run)[1]
+
+
+def test_the_time_at_which_a_fault_ended_is_a_range_if_it_differs_by_seed(make_run: MakeRun) -> None:
+    run = make_run()
+    write(run, "phases", [[phase("before", 1.0)]] * 2)
+    write(run, "recoveries", [[recovery(5.0)], [recovery(5.0) | {"ends_s": 120.0}]])
+    assert plain(of_vitis(run)[0][0])[0][1] == "100 s to 120 s"
+
+
+@pytest.mark.parametrize("during", [None, 2.0])
+def test_a_fault_too_short_for_maintenance_says_so_below_its_table(
+    make_run: MakeRun, during: float | None
+) -> None:
+    run = make_run()
+    name = "maintenance_messages_per_s"
+    write(run, "phases", [[phase("before", 1.0, name), phase("during", during, name)]] * 2)
+    blocks = list(BY_FAULT.write(Results.read(run)))
+    below = blocks[next(at for at, block in enumerate(blocks) if isinstance(block, Rows)) + 1 :]
+    assert [isinstance(block, Text) and "whole intervals" in block.text for block in below] == (
+        [True] if during is None else []
+    )
+
+
+def test_times_that_differ_by_seed_are_not_told_as_those_of_one(make_run: MakeRun) -> None:
+    run = make_run()
+    write(run, "phases", [[phase("before", 1.0)], [phase("before", 1.0) | {"ends_s": 90.0}]])
+    assert "split: its times differ by seed." in of_vitis(run)[1]
+
+
+@pytest.mark.parametrize(
+    ("variants", "told"),
+    [
+        (2, "its times differ by variant; of v0, before is 40 to 80 s; of v1, before is 40 to 81 s"),
+        (9, "its times differ by variant"),
+    ],
+)
+def test_times_that_differ_by_variant_are_told_of_each_if_they_are_few(variants: int, told: str) -> None:
+    rows = [(f"v{index}", phase("before", 1.0) | {"ends_s": 80.0 + index}) for index in range(variants)]
+    assert _when(rows) == told
+    assert _when([(label, phase("before", 1.0)) for label, _ in rows]) == "before is 40 to 80 s"
 
 
 def test_a_run_without_faults_has_no_such_section(make_run: MakeRun) -> None:
