@@ -206,7 +206,7 @@ def key_label(key: str) -> str:
 
 def value_label(key: str, value: Any) -> str:
     """Return a value of an experiment's key in words: "friends 12", "session 30 s", "high", "no relay
-    cache"."""
+    cache". A list of what has names, such as faults, is told by these: "split and dark", "no faults"."""
     if isinstance(value, bool):
         return key_label(key) if value else f"no {key_label(key)}"
     if value is None:
@@ -215,6 +215,8 @@ def value_label(key: str, value: Any) -> str:
         return f"{key_label(key)} {number(value)}"
     if isinstance(value, Mapping):
         return ", ".join(value_label(part, of_part) for part, of_part in value.items())
+    if isinstance(value, list) and all(isinstance(each, Mapping) and "name" in each for each in value):
+        return " and ".join(str(each["name"]) for each in value) or f"no {key_label(key)}"
     if str(value)[:1].isdigit():
         return f"{key_label(key)} {value}"
     return str(value)

@@ -226,6 +226,11 @@ def test_names_of_variants_say_which_value_is_which() -> None:
     none, some = {"system.parameters": {}}, {"system.parameters": {"friends": 8}}
     of = variants({"system.name": "vitis", **none}, {"system.name": "rvr", **some})
     assert list(variant_labels(of).values()) == ["vitis", "rvr, friends 8"]
+    split, dark = {"name": "split", "at": "25 s"}, {"name": "dark", "at": "40 s"}
+    of = variants({"faults": []}, {"faults": [split]}, {"faults": [split, dark]})
+    assert list(variant_labels(of).values()) == ["no faults", "split", "split and dark"]
+    of = variants({"faults": [split]}, {"faults": [split | {"at": "30 s"}]})
+    assert list(variant_labels(of).values()) == ["v0", "v1"]
 
 
 def test_keys_that_are_varied_together_count_once() -> None:
