@@ -5,6 +5,7 @@ The analysis itself, which takes a JVM, is that of tests/test_services_analysis.
 
 from __future__ import annotations
 
+import shutil
 import signal
 import subprocess
 import sys
@@ -91,6 +92,7 @@ def test_told_to_end_it_leaves_a_run_that_is_taken_up_and_analysed_and_no_other(
     monkeypatch.setattr(spark_driver, "session_with", session_with)
     monkeypatch.setattr(spark_driver, "conclude", conclude)
     run.experiment.unlink()
+    shutil.rmtree(trial.plan, ignore_errors=True)  # the plan of the long trial, if it was drawn by then
     assert service() == 0
     assert "vitis-1 valid" in capsys.readouterr().out
     assert steps == [("Spark starts", None), (run.path, "a session", "valid")]

@@ -89,7 +89,7 @@ def test_the_plan_is_read_back_as_it_was_drawn(tmp_path: Path) -> None:
         ("updates: 1000000", "puts, more than the 5,000,000 that a trial may have"),
         ("sizes: 4", "is not a known key"),
         ("bytes: {leas: 10, most: 15}", "is not a known key"),
-        ("bytes: many", "has to be a mapping of keys to values"),
+        ("bytes: many", "has to be a whole number of bytes, such as 131072"),
     ],
 )
 def test_what_cannot_be_drawn_is_refused_with_its_line(tmp_path: Path, change: str, told: str) -> None:
