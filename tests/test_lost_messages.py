@@ -124,6 +124,7 @@ def test_readings_become_the_messages_of_each_interval(spark: SparkSession) -> N
     points = [("t", *row, 0) for row in read]
     points.append(("lossless", "a", 5.0, names.SENT_MESSAGES, 4.0, "Ping", *of, 0))
     points.append(("t", "a", 5.0, names.SENT_MESSAGES, 3.0, "Ping", *traced, 0))
+    points.append(("t", "c", 20.0, names.SENT_MESSAGES, 6.0, "Ping", *of, 0))  # none was sent before 15 s
     tables = {
         "points": spark.createDataFrame(points, columns),
         "trials": spark.createDataFrame([("t", 5.0), ("lossless", 5.0)], "trial string, interval_s double"),
@@ -133,6 +134,7 @@ def test_readings_become_the_messages_of_each_interval(spark: SparkSession) -> N
     assert {(row.trial, *tuple(row)[4:]) for row in found.collect()} == {
         ("t", "maintenance", 0.0, 5.0, 17, 1, 40),
         ("t", "maintenance", 5.0, 10.0, 20, 2, 90),
+        ("t", "maintenance", 15.0, 20.0, 6, 0, 0),
         ("t", "operation", 0.0, 5.0, 3, 0, 0),
         ("lossless", "maintenance", 0.0, 5.0, 4, 0, 0),
     }

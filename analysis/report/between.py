@@ -68,10 +68,10 @@ class Difference:
     @property
     def reading(self) -> str:
         """The sentence that says what these seeds allow to say."""
-        if self.by.mean == 0 and not self.by.ci95:
-            return "equal" if self.by.n == 1 else "equal at each seed"
         if self.by.n == 1 and self.seeds > 1:
             return f"{self._way}, but measured at one seed of {self.seeds}, which says nothing of chance"
+        if self.by.mean == 0 and not self.by.ci95:
+            return "equal" if self.by.n == 1 else "equal at each seed"
         if self.by.n == 1:
             return "one seed says nothing of chance: set repeat"
         if not self.is_shown and not self.by.ci95:
@@ -91,12 +91,14 @@ class Difference:
 
     @property
     def _way(self) -> str:
+        if not self.by.mean:
+            return "the same"
         return "higher" if self.by.mean > 0 else "lower"
 
     @property
     def verdict(self) -> str:
         """The reading in a few words."""
-        if self.by.n == 1 and self.by.mean:
+        if self.by.n == 1 and (self.by.mean or self.seeds > 1):
             return f"{self._way} at one seed{f' of {self.seeds}' if self.seeds > 1 else ''}"
         return self.reading.partition(";")[0]
 

@@ -33,22 +33,25 @@ def lost_messages(tables: Mapping[str, DataFrame]) -> DataFrame:
 
     So the trials of a run have the same types, also where one of them lost none of a type. Hosts read their
     counters each metrics interval. The growth since the reading before belongs to the interval in which the
-    middle between both lies.
+    middle between both lies. A counter is there from the first message that it counts on, so its first
+    growth belongs to the interval before its first reading.
     """
     readings = (
         tables["points"]
         .where(F.col("name").isin(*_COUNTED))
+        .join(tables["trials"].select("trial", "interval_s"), "trial")
         .withColumn("channel", F.coalesce("channel", F.lit("")))
     )
     in_time = Window.partitionBy("trial", "host", "incarnation", "name", *_MESSAGE).orderBy("at_s")
     growth = F.col("value") - F.lag("value", 1, 0.0).over(in_time)
-    middle_s = (F.col("at_s") + F.lag("at_s", 1, 0.0).over(in_time)) / 2
+    since_s = F.coalesce(F.lag("at_s").over(in_time), F.col("at_s") - F.col("interval_s"))
+    slot = F.floor((F.col("at_s") + since_s) / 2 / F.col("interval_s"))
     of_type = Window.partitionBy(*_TYPE)
-    grown = readings.select("trial", *_MESSAGE, "name", middle_s.alias("middle_s"), growth.alias("growth"))
-    slot = F.floor(F.col("middle_s") / F.col("interval_s"))
     return (
-        grown.join(tables["trials"].select("trial", "interval_s"), "trial")
-        .groupBy("trial", *_MESSAGE, slot.alias("slot"))
+        readings.select(
+            *("trial", *_MESSAGE, "name", "interval_s"), slot.alias("slot"), growth.alias("growth")
+        )
+        .groupBy("trial", *_MESSAGE, "slot")
         .agg(
             F.first("interval_s").alias("interval_s"),
             *(

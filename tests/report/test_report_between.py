@@ -144,6 +144,10 @@ def test_a_measure_that_one_seed_of_several_has_is_not_blamed_on_too_few_seeds(m
     found = difference(run)
     assert found.reading == "lower, but measured at one seed of 3, which says nothing of chance"
     assert found.verdict == "lower at one seed of 3"
+    with_values(run, "rvr.friends=4", "delay_ms", [10.0, 9.0, None])
+    found = difference(run)
+    assert found.reading == "the same, but measured at one seed of 3, which says nothing of chance"
+    assert found.verdict == "the same at one seed of 3"
 
 
 def test_trials_that_are_not_valid_are_left_out_with_their_counterparts_and_counted(
