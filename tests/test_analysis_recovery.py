@@ -38,6 +38,7 @@ def recovered(spark: SparkSession, of: Any, *intervals: Interval) -> dict[str, A
         "lookup_success double, maintenance_messages double"
     )
     tables = {"series": spark.createDataFrame(rows, columns), "faults": faults(spark, [of])}
+    tables["recoveries"] = recoveries(tables)
     found = [row.asDict() for query in RECOVERY.queries for row in query(tables).collect()]
     return found[0] if found else {}
 

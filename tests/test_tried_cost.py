@@ -1,4 +1,4 @@
-"""What a trial takes is expected from trials of it with few peers."""
+"""The command expects the cost of a trial from trials of it with few peers."""
 
 from __future__ import annotations
 

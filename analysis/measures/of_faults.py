@@ -103,7 +103,7 @@ def recoveries(tables: Tables) -> DataFrame:
 
 def _longest(tables: Tables) -> DataFrame:
     """Return the longest time (s) until each value is back: null where it is not, after some fault."""
-    return recoveries(tables).groupBy("trial").agg(
+    return tables["recoveries"].groupBy("trial").agg(
         *(F.when(F.count_if(F.col(name).isNull()) == 0, F.max(name)).alias(name) for name in _MEASURES)
     )  # fmt: skip
 

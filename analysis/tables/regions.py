@@ -1,4 +1,4 @@
-"""What peers of each region asked for and got, where the network has regions.
+"""Peers of each region ask for things and get them; this table counts both, where the network has regions.
 
 The table `regions` has one row for each region and sort of outcome of a trial whose peers are in regions:
 region, outcome ("deliveries" that were expected there, "lookups" and "gets" that were asked there), peers

@@ -1,4 +1,4 @@
-"""What may be left out of a trial, halved or rounded, the largest cuts first."""
+"""Cuts make a trial smaller: they leave a part of it out, halve it or round it, the largest ones first."""
 
 from __future__ import annotations
 

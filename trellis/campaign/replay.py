@@ -27,7 +27,7 @@ Judge = Callable[[RunDirectory], Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """What a trial does not meet, which a smaller one is not to meet either."""
+    """A trial failed an expectation, and a smaller trial has to fail it, too."""
 
     text: str
     """The expectation: a condition on a measure, or an invariant."""

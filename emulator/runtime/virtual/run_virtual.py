@@ -46,8 +46,8 @@ def run_virtual(spec: TrialSpec, plan: Plan, directory: TrialDirectory, report: 
     )
     gc_was_enabled = gc.isenabled()
     try:
-        # What a trial allocates lives as long as its peers, and reference counts free most of it. Cycles that
-        # peers leave behind are collected when as many sessions have ended as there are peers.
+        # The collector is off, because most objects of a trial live as long as its peers and reference counts
+        # free nearly all others. The loop below collects the cycles that peers leave behind.
         gc.disable()
         checked = is_checked(spec) or checks_asked_for()
         kind = CheckedWorld if checked else VirtualWorld
