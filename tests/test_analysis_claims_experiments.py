@@ -108,3 +108,9 @@ def test_experiments_have_every_number_of_their_claims(
     (found,) = judge([name], results(file, *options))
     assert found.differs == differs
     assert [n.what for n in found.numbers if n.outcome == "not measured"] == []
+
+
+def test_copies_that_idontwant_saves_are_judged_over_links_of_the_models_rate_alone() -> None:
+    (found,) = judge(["G3"], results("gossipsub/large-messages.yaml"))
+    (number,) = found.numbers
+    assert [pair.count("50Mbit-s") + pair.count("uplink=50Mbit") for pair in number.measured] == [2], number
