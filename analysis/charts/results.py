@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -12,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from analysis.charts.numerals import number
+from analysis.charts.numerals import number, of_seeds
 from emulator.experiment.file.document import WRITTEN, ExperimentError, read_document
 from emulator.experiment.plan.provenance import OtherPlan, check_content
 from emulator.experiment.run.directory import RunDirectory
@@ -112,6 +113,22 @@ class Results:
         measured = [t for t in self.trials if t["measures"]]
         measured.sort(key=lambda t: (not t["valid"], int(t["seed"])))
         return {t["variant"]: t["trial"] for t in reversed(measured)}
+
+    @cached_property
+    def seeds(self) -> dict[str, int]:
+        """The number of trials of each variant that were measured."""
+        return Counter(trial["variant"] for trial in self.trials if trial["measures"])
+
+    def of_seeds(self, variant: Mapping[str, Any], measure: str) -> str:
+        """Return of how many seeds a mean is, such as "2 of 3 seeds", if others of the variant have no
+        value, else ""."""
+        found = variant["measures"].get(measure) or {}
+        return of_seeds(found.get("n") or 0, self.seeds.get(variant["variant"], 0))
+
+    @property
+    def lacks_seeds(self) -> bool:
+        """This is true if some mean is not of all measured seeds."""
+        return any(self.of_seeds(variant, name) for variant in self.variants for name in self.measures)
 
     def identity(self, of: Mapping[str, Any]) -> dict[str, Any]:
         """Return what a trial or a variant is, by name: variant, system, and each varied key."""
