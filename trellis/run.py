@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
@@ -57,13 +58,14 @@ class Run:
         95 % confidence interval and the number of seeds n as `summary.json` has them, and of_seeds, the
         number of seeds that were measured. `measures` describes the measures.
         """
+        seeds = Counter(trial["variant"] for trial in self._told["trials"] if trial["measures"])
         units = {name: about["unit"] for name, about in self._told["measures"].items()}
         return pd.DataFrame(
             [
                 identity_of(variant, self._experiment)
                 | {"measure": name, "unit": units.get(name)}
                 | estimate
-                | {"of_seeds": self._results.seeds[variant["variant"]]}
+                | {"of_seeds": seeds[variant["variant"]]}
                 for variant in self._told["variants"]
                 for name, estimate in variant["measures"].items()
             ]

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from analysis.charts.numerals import number, of_seeds
+from analysis.charts.value_words import Worded, has_names, with_words
 from emulator.experiment.file.document import WRITTEN, ExperimentError, read_document
 from emulator.experiment.plan.provenance import OtherPlan, check_content
 from emulator.experiment.run.directory import RunDirectory
@@ -79,11 +80,10 @@ class Results:
         trials: list[Mapping[str, Any]] = self.summary["trials"]
         return trials
 
-    @property
+    @cached_property
     def variants(self) -> Sequence[Mapping[str, Any]]:
-        """The variants in the summary's order."""
-        variants: list[Mapping[str, Any]] = self.summary["variants"]
-        return variants
+        """The variants in the summary's order; see `with_words` of their values."""
+        return with_words(self.summary["variants"], value_label)
 
     @property
     def claims(self) -> Sequence[Mapping[str, Any]]:
@@ -106,6 +106,11 @@ class Results:
     def labels(self) -> dict[str, str]:
         """A short name for each variant, which tells it from the others."""
         return variant_labels(self.variants)
+
+    @cached_property
+    def trial_labels(self) -> dict[str, str]:
+        """A short name for each trial: that of its variant, if there are several, and its seed."""
+        return trial_labels(self.summary)
 
     @cached_property
     def shown_trials(self) -> dict[str, str]:
@@ -203,10 +208,23 @@ def identity_of(of: Mapping[str, Any], experiment: Mapping[str, Any]) -> dict[st
 
 def variant_labels(variants: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     """Return, by variant name, the values in which the variant differs from the others, in words."""
+    variants = with_words(variants, value_label)
     keys = varied_keys(variants)
     labels = {v["variant"]: values_label(v["values"], keys) for v in variants}
     distinct = len(set(labels.values())) == len(labels) and all(labels.values())
     return labels if distinct else {name: name for name in labels}
+
+
+def trial_labels(summary: Mapping[str, Any]) -> dict[str, str]:
+    """Return a short name for each trial of a summary: that of its variant, if there are several, and its
+    seed."""
+    labels = variant_labels(summary["variants"])
+    return {
+        trial["trial"]: f"{labels.get(trial['variant'], trial['variant'])}, seed {trial['seed']}"
+        if len(labels) > 1
+        else f"seed {trial['seed']}"
+        for trial in summary["trials"]
+    }
 
 
 def varied_keys(variants: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -232,7 +250,9 @@ def value_label(key: str, value: Any) -> str:
         return f"{key_label(key)} {number(value)}"
     if isinstance(value, Mapping):
         return ", ".join(value_label(part, of_part) for part, of_part in value.items())
-    if isinstance(value, list) and all(isinstance(each, Mapping) and "name" in each for each in value):
+    if isinstance(value, Worded):
+        return value.words
+    if has_names(value):
         return " and ".join(str(each["name"]) for each in value) or f"no {key_label(key)}"
     if str(value)[:1].isdigit():
         return f"{key_label(key)} {value}"

@@ -158,6 +158,8 @@ class Comparison:
     only_a: list[str]
     """The variants that only the first run has."""
     only_b: list[str]
+    labels: dict[str, str]
+    """A short name for each variant of the rows."""
 
 
 def compare(a: RunDirectory, b: RunDirectory, out: Path | None = None) -> Comparison:
@@ -175,6 +177,7 @@ def compare(a: RunDirectory, b: RunDirectory, out: Path | None = None) -> Compar
         [*_experiment(first, second), *_plans(first, second), *_surroundings(first, second)],
         _unmatched(first, {x for x, _ in matches}),
         _unmatched(second, {y for _, y in matches}),
+        {_both(x, y): _both(first.labels[x], second.labels[y]) for x, y in matches},
     )
     if out is not None:
         try:
@@ -200,17 +203,20 @@ def _matches(a: Results, b: Results) -> list[tuple[str, str]]:
 
 
 def _unmatched(results: Results, matched: set[str]) -> list[str]:
-    return [v["variant"] for v in results.variants if v["variant"] not in matched]
+    return [results.labels[v["variant"]] for v in results.variants if v["variant"] not in matched]
+
+
+def _both(a: str, b: str) -> str:
+    return a if a == b else f"{a} and {b}"
 
 
 def _rows(a: Results, b: Results, x: str, y: str) -> Iterator[Row]:
-    label = x if x == y else f"{x} and {y}"
     for name, about in (dict(b.measures) | dict(a.measures)).items():
         values = Value.read(a, x, name), Value.read(b, y, name)
         if values != (None, None):
             kind = about.get("better")
             meaning = str(about.get("about") or "")
-            yield Row(label, name, about["title"], about["unit"], kind, meaning, *values)
+            yield Row(_both(x, y), name, about["title"], about["unit"], kind, meaning, *values)
 
 
 def _experiment(a: Results, b: Results) -> Iterator[Change]:

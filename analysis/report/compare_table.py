@@ -33,7 +33,9 @@ def comparison_tables(comparison: Comparison, everything: bool = False) -> list[
     folded = 0
     for variant, rows in groupby(comparison.rows, key=lambda row: row.variant):
         lines = [Line(row.title, row.unit, row.texts, row.reading, row.is_open) for row in rows]
-        parts += measure_table(variant, ("A", "B"), lines, ("B is better", "B is worse"), fold)
+        parts += measure_table(
+            comparison.labels[variant], ("A", "B"), lines, ("B is better", "B is worse"), fold
+        )
         folded += len(lines) - len(fold.counted(lines)[0])
     for letter, names in (("A", comparison.only_a), ("B", comparison.only_b)):
         if names:

@@ -34,6 +34,8 @@ class History:
     """A measure of a variant over the runs, the oldest first."""
 
     variant: str
+    label: str
+    """A short name of the variant."""
     measure: str
     title: str
     unit: str
@@ -74,7 +76,7 @@ def _history(found: Sequence[Results], variant: str, measure: str) -> History:
         row = Row(variant, measure, title, unit, better, "", before, value)
         created, version = str(results.summary["created"]), _version(results.summary["versions"])
         past.append(Past(results.run.path, created, version, value, _step(row)))
-    return History(variant, measure, title, unit, better, past)
+    return History(variant, found[-1].labels[variant], measure, title, unit, better, past)
 
 
 def _version(versions: Mapping[str, str]) -> str:

@@ -107,7 +107,7 @@ def _say_tables(found: list[History]) -> None:
 
     for each in found:
         unit = f", {each.unit}" if each.unit and each.unit != "share" else ""
-        table = Table(title=f"{each.variant}: {each.title}{unit}", title_justify="left")
+        table = Table(title=f"{each.label}: {each.title}{unit}", title_justify="left")
         for heading in ("run", "analysed", "version"):
             table.add_column(heading, overflow="fold")
         table.add_column(each.measure, justify="right", no_wrap=True)
