@@ -85,7 +85,7 @@ def test_variants_of_one_run_only_are_named(make_run: MakeRun) -> None:
     summary["variants"] = summary["variants"][1:]
     b.summary.write_text(json.dumps(summary))
     found = compare(a, b)
-    assert (found.only_a, found.only_b) == (["vitis.friends=4"], [])
+    assert (found.only_a, found.only_b) == (["vitis, friends 4"], [])
     assert "vitis.friends=4" not in {row.variant for row in found.rows}
 
 
@@ -114,7 +114,7 @@ def test_the_terminal_shows_every_difference_and_takes_names_literally(make_run:
     text = console.export_text()
     assert "[red]low" in text
     assert "INVALID: vitis.friends=4-2" in text
-    assert "B is better" in text and "rvr.friends=12" in text
+    assert "B is better" in text and "rvr, friends 12" in text
 
 
 def test_of_many_variants_those_that_may_not_differ_are_counted(make_run: MakeRun) -> None:
