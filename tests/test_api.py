@@ -56,6 +56,20 @@ def test_what_is_wrong_is_told_with_the_key(file: Path) -> None:
         trellis.load(file, perers=3)
 
 
+@pytest.mark.parametrize(
+    ("expected", "told"),
+    [
+        ("hit_ration >= 1", 'Did you mean "hit_ratio"'),
+        ("hit_ratio >= 3 ms", "hit_ratio is in share, not in ms"),
+    ],
+)
+def test_an_expectation_that_no_trial_can_meet_is_told_as_by_the_command(
+    file: Path, expected: str, told: str
+) -> None:
+    with pytest.raises(ExperimentError, match=told):
+        trellis.load(file).with_(expect=[expected])
+
+
 def test_pods_are_refused(file: Path) -> None:
     in_pods = trellis.load(file).with_(runtime={"kind": "kubernetes", "hosts": 2})
     with pytest.raises(ValueError, match="--on kubernetes"):
@@ -82,7 +96,15 @@ def test_the_results_of_a_run_are_data_frames(tmp_path: Path) -> None:
     assert not run.valid
     assert run.reasons == ["a-1: late"]
     assert run.summary.to_dict("records") == [
-        {"variant": "a", "system": "vitis", "peers": 10, "measure": "hit_ratio", "unit": "share", **estimate}
+        {
+            "variant": "a",
+            "system": "vitis",
+            "peers": 10,
+            "measure": "hit_ratio",
+            "unit": "share",
+            **estimate,
+            "of_seeds": 1,
+        }
     ]
     assert run.trials.loc[0, ["seed", "hit_ratio"]].tolist() == [1, 0.5]
     assert list(run.tables) == ["deliveries"]

@@ -10,7 +10,7 @@ import typer.main
 from typer.testing import Result
 
 from trellis.command.cli import app
-from trellis.command.usage import EXAMPLES
+from trellis.command.usage import EXAMPLES, example
 
 COMMANDS = typer.main.get_command(app).commands  # type: ignore[attr-defined]
 
@@ -23,6 +23,27 @@ def test_every_command_has_an_example() -> None:
 def test_an_example_is_a_call_that_the_command_takes(name: str) -> None:
     first, *rest = shlex.split(EXAMPLES[name])
     assert first == name
+    COMMANDS[name].make_context(name, rest)
+
+
+OPTIONS = [
+    (name, option.opts[0])
+    for name, command in COMMANDS.items()
+    for option in command.params
+    if option.param_type_name == "option" and not option.is_flag
+]
+
+
+@pytest.mark.parametrize(("name", "option"), OPTIONS)
+def test_an_option_without_its_value_is_told_a_call_that_has_one(
+    trellis: Callable[..., Result], name: str, option: str
+) -> None:
+    said = trellis(name, option)
+    call = example(name, option)
+    assert said.exit_code == 2
+    assert f"requires an argument. For example: trellis {call}" in " ".join(said.output.split())
+    _, *rest = shlex.split(call)
+    assert option in rest
     COMMANDS[name].make_context(name, rest)
 
 

@@ -30,9 +30,10 @@ SPEC = {"name": "a", "system": {"name": "chord"}, "peers": 5, "workload": {"look
         ({"expect": "hops <= 1"}, 'Write ["hops <= 1"]'),
         ({"faults": [{"name": "a", "pause": {"peers": []}}]}, "is [], but has to have at least 1 entry"),
         (
-            {"faults": [{"name": "a", "pause": 0.1}]},
-            "such as {share: ...}. Its keys: share, number, peers, role, region",
+            {"faults": [{"name": "a", "clock": 0.1}]},
+            "such as {share: ...}. Its keys: share, number, peers, role, region, step, drift",
         ),
+        ({"faults": [{"name": "a", "pause": 0.1}]}, "Write {share: 0.1}"),
         ({"faults": [{"name": "a", "bootstrap": True}]}, "is true. Known: away"),
         (
             {"network": {"processing": {}}},

@@ -94,6 +94,8 @@ def test_a_role_of_nobody_and_peers_without_interests_are_warned_of(here: Path) 
     (here / "g").write_text("".join(f"1 {leaf}\n" for leaf in range(2, 51)))
     graph = "workload.subscriptions={kind: edges, file: g}"
     assert "49 of 50 peers that may subscribe have no interests" in told("validate", graph)
+    (here / "g").write_text("".join(f"{peer} {peer + 1}\n" for peer in range(1, 50)))
+    assert "1 of 50 peers that may subscribe has no interests" in told("validate", graph)
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from emulator.experiment.file.spec import ExperimentSpec
 from emulator.experiment.file.variants import trials
 from emulator.experiment.run.runs import create_run
 from emulator.trials.sweep import Update, default_jobs, run_sweep
+from trellis.checked_expectations import check_expectations
 
 if TYPE_CHECKING:
     from trellis.run import Run
@@ -39,7 +40,7 @@ class Experiment:
         """
         added = [f"{key}={json.dumps(value)}" for key, value in {**(changes or {}), **keys}.items()]
         options = (*self.changes, *added)
-        return replace(self, spec=load_spec(self.file, options), changes=options)
+        return replace(self, spec=_checked(self.file, options), changes=options)
 
     def trials(self) -> list[str]:
         """Return the names of the trials that the experiment makes: each variant with each seed."""
@@ -88,5 +89,16 @@ def load(file: Path | str, **keys: Any) -> Experiment:
     emulator.contract.packages.BadPackage if there is no such package.
     """
     path = locate(Path(file))
-    experiment = Experiment(path, load_spec(path))
+    experiment = Experiment(path, _checked(path))
     return experiment.with_(keys) if keys else experiment
+
+
+def _checked(file: Path, options: tuple[str, ...] = ()) -> ExperimentSpec:
+    """Return the resolved spec, of which the expectations are checked, too.
+
+    Those of a campaign are of the trials that it draws.
+    """
+    spec = load_spec(file, options)
+    if not spec.draw:
+        check_expectations(spec, file, options)
+    return spec

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
@@ -53,13 +54,18 @@ class Run:
     def summary(self) -> pd.DataFrame:
         """The measures: a row for each variant and measure.
 
-        Columns: variant, system, the keys that were varied, measure, unit, and the mean over the seeds with
-        its 95 % confidence interval as `summary.json` has them. `measures` describes the measures.
+        Columns: variant, system, the keys that were varied, measure, unit, the mean over the seeds with its
+        95 % confidence interval and the number of seeds n as `summary.json` has them, and of_seeds, the
+        number of seeds that were measured. `measures` describes the measures.
         """
+        seeds = Counter(trial["variant"] for trial in self._told["trials"] if trial["measures"])
         units = {name: about["unit"] for name, about in self._told["measures"].items()}
         return pd.DataFrame(
             [
-                identity_of(variant, self._experiment) | {"measure": name, "unit": units.get(name)} | estimate
+                identity_of(variant, self._experiment)
+                | {"measure": name, "unit": units.get(name)}
+                | estimate
+                | {"of_seeds": seeds[variant["variant"]]}
                 for variant in self._told["variants"]
                 for name, estimate in variant["measures"].items()
             ]
@@ -119,8 +125,9 @@ class Run:
 
         There is a row for each measure of each variant beside the one with the first value of the key, or
         with `base`. Columns: key, base, other, setting (the other varied keys in words), measure, title,
-        unit, better, base_mean, other_mean, difference (other - base) with ci95 and seeds, relative, and
-        reading (what so many seeds allow to say).
+        unit, better, base_mean, other_mean, difference (other - base) with ci95 and seeds (those at which
+        both have a value) of of_seeds (those at which both were measured), relative, and reading (what so
+        many seeds allow to say).
 
         Raises analysis.charts.results.ResultsError if the key is not varied, or does not have that value.
         """

@@ -59,6 +59,16 @@ def in_words(value: float | None, unit: str = "") -> str:
     return "not measured" if value is None else quantity(value, unit).replace("\N{NO-BREAK SPACE}", " ")
 
 
+def of_seeds(seeds: int, of: int) -> str:
+    """Return of how many seeds a mean is, "2 of 3 seeds"; "" if it is of all, or there is none."""
+    return f"{seeds} of {of} seeds" if 0 < seeds < of else ""
+
+
+def with_seeds(text: str, told: str) -> str:
+    """Return the text of a mean with what `of_seeds` told, "41.2 (2 of 3 seeds)"."""
+    return f"{text} ({told})" if told else text
+
+
 def estimate(mean: float | None, half: float | None, unit: str = "") -> str:
     """Return a mean and the half width of its interval, both with as many decimals as the interval needs."""
     if mean is None or math.isnan(mean):

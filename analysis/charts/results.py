@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -12,7 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from analysis.charts.numerals import number
+from analysis.charts.numerals import number, of_seeds
+from analysis.charts.value_words import Worded, has_names, with_words
 from emulator.experiment.file.document import WRITTEN, ExperimentError, read_document
 from emulator.experiment.plan.provenance import OtherPlan, check_content
 from emulator.experiment.run.directory import RunDirectory
@@ -78,11 +80,10 @@ class Results:
         trials: list[Mapping[str, Any]] = self.summary["trials"]
         return trials
 
-    @property
+    @cached_property
     def variants(self) -> Sequence[Mapping[str, Any]]:
-        """The variants in the summary's order."""
-        variants: list[Mapping[str, Any]] = self.summary["variants"]
-        return variants
+        """The variants in the summary's order; see `with_words` of their values."""
+        return with_words(self.summary["variants"], value_label)
 
     @property
     def claims(self) -> Sequence[Mapping[str, Any]]:
@@ -107,11 +108,32 @@ class Results:
         return variant_labels(self.variants)
 
     @cached_property
+    def trial_labels(self) -> dict[str, str]:
+        """A short name for each trial: that of its variant, if there are several, and its seed."""
+        return trial_labels(self.summary)
+
+    @cached_property
     def shown_trials(self) -> dict[str, str]:
         """The trial that figures show of each variant that was measured: the lowest valid seed, if any."""
         measured = [t for t in self.trials if t["measures"]]
         measured.sort(key=lambda t: (not t["valid"], int(t["seed"])))
         return {t["variant"]: t["trial"] for t in reversed(measured)}
+
+    @cached_property
+    def seeds(self) -> dict[str, int]:
+        """The number of trials of each variant that were measured."""
+        return Counter(trial["variant"] for trial in self.trials if trial["measures"])
+
+    def of_seeds(self, variant: Mapping[str, Any], measure: str) -> str:
+        """Return of how many seeds a mean is, such as "2 of 3 seeds", if others of the variant have no
+        value, else ""."""
+        found = variant["measures"].get(measure) or {}
+        return of_seeds(found.get("n") or 0, self.seeds.get(variant["variant"], 0))
+
+    @property
+    def lacks_seeds(self) -> bool:
+        """This is true if some mean is not of all measured seeds."""
+        return any(self.of_seeds(variant, name) for variant in self.variants for name in self.measures)
 
     def identity(self, of: Mapping[str, Any]) -> dict[str, Any]:
         """Return what a trial or a variant is, by name: variant, system, and each varied key."""
@@ -186,10 +208,23 @@ def identity_of(of: Mapping[str, Any], experiment: Mapping[str, Any]) -> dict[st
 
 def variant_labels(variants: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     """Return, by variant name, the values in which the variant differs from the others, in words."""
+    variants = with_words(variants, value_label)
     keys = varied_keys(variants)
     labels = {v["variant"]: values_label(v["values"], keys) for v in variants}
     distinct = len(set(labels.values())) == len(labels) and all(labels.values())
     return labels if distinct else {name: name for name in labels}
+
+
+def trial_labels(summary: Mapping[str, Any]) -> dict[str, str]:
+    """Return a short name for each trial of a summary: that of its variant, if there are several, and its
+    seed."""
+    labels = variant_labels(summary["variants"])
+    return {
+        trial["trial"]: f"{labels.get(trial['variant'], trial['variant'])}, seed {trial['seed']}"
+        if len(labels) > 1
+        else f"seed {trial['seed']}"
+        for trial in summary["trials"]
+    }
 
 
 def varied_keys(variants: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -215,7 +250,9 @@ def value_label(key: str, value: Any) -> str:
         return f"{key_label(key)} {number(value)}"
     if isinstance(value, Mapping):
         return ", ".join(value_label(part, of_part) for part, of_part in value.items())
-    if isinstance(value, list) and all(isinstance(each, Mapping) and "name" in each for each in value):
+    if isinstance(value, Worded):
+        return value.words
+    if has_names(value):
         return " and ".join(str(each["name"]) for each in value) or f"no {key_label(key)}"
     if str(value)[:1].isdigit():
         return f"{key_label(key)} {value}"

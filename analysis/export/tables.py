@@ -18,7 +18,7 @@ from analysis.report.shown import Shown
 
 DIFFERENCES: Final = (
     *("key", "base", "other", "setting", "measure", "title", "unit", "better"),
-    *("base_mean", "other_mean", "difference", "ci95", "seeds", "relative", "reading"),
+    *("base_mean", "other_mean", "difference", "ci95", "seeds", "of_seeds", "relative", "reading"),
 )
 
 _MOST_COLUMNS: Final = 6
@@ -68,7 +68,8 @@ def _comparison(results: Results) -> Table:
     return Table(
         "table-comparison", "Variants beside each other",
         "Compared seed by seed, with the half width of the mean difference's 95 % confidence interval "
-        "(Student's t). Values are in the measure's unit; a share is between 0 and 1. " + HOW_TO_READ,
+        "(Student's t). Values are in the measure's unit; a share is between 0 and 1. "
+        + f"{HOW_TO_READ} {came_out.not_decided}".strip(),
         DIFFERENCES, difference_rows(came_out.key, [pair for pair, _ in came_out.pairs]),
         ("measure", "base", "other", "difference", "relative", "reading"), texts,
     )  # fmt: skip
@@ -80,7 +81,16 @@ def difference_rows(key: str, pairs: Sequence[Pairing]) -> list[tuple[Any, ...]]
         (
             *(key, pair.base, pair.other, pair.setting),
             *(each.measure, each.title, each.unit, each.better),
-            *(each.base, each.other, each.by.mean, each.by.ci95, each.by.n, each.relative, each.reading),
+            *(
+                each.base,
+                each.other,
+                each.by.mean,
+                each.by.ci95,
+                each.by.n,
+                each.seeds,
+                each.relative,
+                each.reading,
+            ),
         )
         for pair in pairs
         for each in pair.differences
@@ -151,13 +161,18 @@ def _measures(results: Results) -> Table:
                 found = variant["measures"].get(name) or {}
                 identity = results.identity(variant)
                 what = (name, title, group.title, about["unit"], about.get("better"))
-                numbers = (found.get("mean"), found.get("ci95"), found.get("n"))
+                numbers = (
+                    found.get("mean"),
+                    found.get("ci95"),
+                    found.get("n"),
+                    results.seeds[variant["variant"]],
+                )
                 rows.append((*(identity.get(key) for key in keys), *what, *numbers))
     return Table(
         "table-measures", "Measures",
         "Means over the seeds with the half width of their 95 % confidence interval (Student's t). "
         "Values are in the measure's unit; a share is between 0 and 1.",
-        (*keys, "measure", "title", "group", "unit", "better", "mean", "ci95", "seeds"),
+        (*keys, "measure", "title", "group", "unit", "better", "mean", "ci95", "seeds", "of_seeds"),
         rows, ("variant", "mean") if by_variant else ("measure", *labels), texts,
     )  # fmt: skip
 

@@ -15,7 +15,7 @@ from typing import Any, Final
 from scipy.special import stdtrit
 
 from analysis.charts.numerals import estimate as estimate_text
-from analysis.charts.numerals import number, quantity, shown
+from analysis.charts.numerals import number, of_seeds, quantity, shown, with_seeds
 from analysis.charts.results import Results, ResultsError, key_label, value_label, varied_keys
 from analysis.measures.variant_results import CONFIDENCE, Estimate, estimate
 
@@ -30,7 +30,14 @@ HOW_TO_READ: Final = (
     "not shown: there may be a difference, but these seeds do not show any. One of the size that was found "
     "would show at about the number of seeds that stands there."
 )
+NOT_DECIDED: Final = (
+    "not decided: the measure has no value at some seeds. Values are rarely missing by chance (a recovery "
+    "that did not end has no time), so the others cannot say which is better."
+)
 _PARAMETERS: Final = "system.parameters"
+
+_Pair = tuple[Mapping[str, Any], Mapping[str, Any]]
+"""The measures of two trials with the same seed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +59,18 @@ class Difference:
     `MOST_SEEDS` would be needed, or one seed says nothing of its spread."""
     seeds: int
     """The seeds at which both have valid trials, also where the measure could not be had."""
+    lacking: tuple[tuple[str, int], ...]
+    """The values of the key whose variant lacks the measure at some of these seeds, and at how many."""
 
     @property
     def is_shown(self) -> bool:
-        """The difference shows: its interval does not hold 0. One without spread needs `_SIGNS` seeds."""
+        """The difference shows: its interval does not hold 0. One without spread needs `_SIGNS` seeds.
+
+        None shows if the measure is missing at a seed, since such seeds are not left out by chance: a
+        recovery that did not end has no time.
+        """
+        if self.lacking:
+            return False
         if not self.by.ci95:
             return self.by.ci95 is not None and self.by.n >= _SIGNS and self.by.mean != 0
         return abs(self.by.mean) > self.by.ci95
@@ -68,8 +83,8 @@ class Difference:
     @property
     def reading(self) -> str:
         """The sentence that says what these seeds allow to say."""
-        if self.by.n == 1 and self.seeds > 1:
-            return f"{self._way}, but measured at one seed of {self.seeds}, which says nothing of chance"
+        if self.lacking:
+            return f"not decided: {self._where_both_have_it}"
         if self.by.mean == 0 and not self.by.ci95:
             return "equal" if self.by.n == 1 else "equal at each seed"
         if self.by.n == 1:
@@ -96,20 +111,26 @@ class Difference:
         return "higher" if self.by.mean > 0 else "lower"
 
     @property
+    def _where_both_have_it(self) -> str:
+        none = " and ".join(f"{name} has no value at {count}" for name, count in self.lacking)
+        return f"{self._way} at {self.by.n} of {self.seeds} seeds, {none}"
+
+    @property
     def verdict(self) -> str:
         """The reading in a few words."""
-        if self.by.n == 1 and (self.by.mean or self.seeds > 1):
-            return f"{self._way} at one seed{f' of {self.seeds}' if self.seeds > 1 else ''}"
+        if self.by.n == 1 and self.by.mean and not self.lacking:
+            return f"{self._way} at one seed"
         return self.reading.partition(";")[0]
 
     @property
     def texts(self) -> tuple[str, str, str, str]:
         """The two means, their difference with its interval, and the relative one, as they are shown."""
         sign = "+" if self.by.mean > 0 else ""
+        told = of_seeds(self.by.n, self.seeds)
         relative = "" if self.relative is None else quantity(self.relative, "share")
         return (
-            number(shown(self.base, self.unit)),
-            number(shown(self.other, self.unit)),
+            with_seeds(number(shown(self.base, self.unit)), told),
+            with_seeds(number(shown(self.other, self.unit)), told),
             sign + estimate_text(self.by.mean, self.by.ci95, self.unit),
             f"{sign}{relative}" if relative else "",
         )
@@ -131,6 +152,16 @@ class Pairing:
     differences: list[Difference]
     variants: tuple[str, str]
     """The names of the variants, the one that the other is compared with first."""
+    one_sided: list[tuple[str, str]]
+    """The titles of measures without a seed at which both have a value, and where values are."""
+
+    @property
+    def only(self) -> list[str]:
+        """The sentences about measures that cannot be compared, since no seed has both values."""
+        by_place: dict[str, list[str]] = {}
+        for title, place in self.one_sided:
+            by_place.setdefault(place, []).append(title)
+        return [f"Measured {place}: {', '.join(titles)}." for place, titles in by_place.items()]
 
 
 def pairings(results: Results, key: str, base: str | None = None) -> list[Pairing]:
@@ -190,10 +221,11 @@ def _pairing(
     seeds = sorted(ours.keys() & theirs.keys())
     setting = ", ".join(value_label(k, base["values"].get(k)) for k in others)
     left_out = len(of_base) + len(of_other) - 2 * len(seeds)
-    differences = list(_differences(results, [(ours[seed], theirs[seed]) for seed in seeds]))
+    names = _label(key, base), _label(key, other)
+    pairs = [(ours[seed], theirs[seed]) for seed in seeds]
     return Pairing(
-        _label(key, base), _label(key, other), setting, len(seeds), left_out, differences,
-        (base["variant"], other["variant"]),
+        *names, setting, len(seeds), left_out, list(_differences(results, pairs, names)),
+        (base["variant"], other["variant"]), list(_one_sided(results, pairs, names)),
     )  # fmt: skip
 
 
@@ -202,9 +234,7 @@ def _by_seed(trials: Sequence[Mapping[str, Any]]) -> dict[int, Mapping[str, Any]
     return {int(trial["seed"]): trial["measures"] for trial in trials if trial["valid"] and trial["measures"]}
 
 
-def _differences(
-    results: Results, pairs: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]
-) -> Iterator[Difference]:
+def _differences(results: Results, pairs: Sequence[_Pair], names: tuple[str, str]) -> Iterator[Difference]:
     """Yield the difference of each measure that both have at some seed."""
     for name, about in results.measures.items():
         both = [(one[name], two[name]) for one, two in pairs if None not in (one.get(name), two.get(name))]
@@ -221,7 +251,25 @@ def _differences(
             by=by,
             needed=_needed(by),
             seeds=len(pairs),
+            lacking=tuple(
+                (side, count)
+                for at, side in enumerate(names)
+                if (count := sum(pair[at].get(name) is None for pair in pairs))
+            ),
         )
+
+
+def _one_sided(results: Results, pairs: Sequence[_Pair], names: tuple[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield the title of each measure that the pairs have without a seed that has both values, and where its
+    values are."""
+    for name, about in results.measures.items():
+        of_base, of_other = (sum(pair[at].get(name) is not None for pair in pairs) for at in (0, 1))
+        if any(None not in (one.get(name), two.get(name)) for one, two in pairs):
+            continue
+        if of_base and of_other:
+            yield about["title"], "at no seed of both"
+        elif of_base or of_other:
+            yield about["title"], f"of {names[0] if of_base else names[1]} only"
 
 
 def _needed(by: Estimate) -> int | None:

@@ -10,7 +10,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from analysis.charts.numerals import estimate, number, quantity, shown
+from analysis.charts.numerals import estimate, number, of_seeds, quantity, shown, with_seeds
 from analysis.charts.results import Results, ResultsError
 from analysis.report.page import render
 from emulator.experiment.run.directory import RunDirectory, write_whole
@@ -36,6 +36,24 @@ class Value:
 
     mean: float
     half: float | None
+    seeds: int
+    """The number of seeds that have a value."""
+    of_seeds: int
+    """The number of seeds that were measured."""
+
+    @classmethod
+    def read(cls, results: Results, variant: str, measure: str) -> Value | None:
+        """Return the value that a variant has of a measure, if it has one."""
+        found = [each["measures"].get(measure) for each in results.variants if each["variant"] == variant]
+        told = found[0] if found else None
+        if not told or told["mean"] is None:
+            return None
+        return cls(told["mean"], told["ci95"], told["n"], max(told["n"], results.seeds[variant]))
+
+    @property
+    def told_seeds(self) -> str:
+        """The number of seeds in words, "" if all have a value."""
+        return of_seeds(self.seeds, self.of_seeds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +92,27 @@ class Row:
         return abs(self.difference) <= self.a.half + self.b.half
 
     @property
+    def lacking(self) -> str:
+        """The sides that have a value at some of their seeds only, in words. Such seeds are not left out by
+        chance, so nothing is said of which side is better."""
+        told = [(name, of.told_seeds) for name, of in (("A", self.a), ("B", self.b)) if of is not None]
+        return " and ".join(f"{name} has {seeds}" for name, seeds in told if seeds)
+
+    @property
+    def is_open(self) -> bool:
+        """This is true if it is open whether the sides differ."""
+        return self.reading in OPEN or (self.difference is not None and bool(self.lacking))
+
+    @property
     def reading(self) -> str:
         """The interpretation of the row in words."""
         if self.difference is None:
             return "measured on one side only"
+        if self.lacking:
+            way = (
+                "the same" if not self.difference else "B is higher" if self.difference > 0 else "B is lower"
+            )
+            return f"not decided: {way}, but {self.lacking}"
         if self.difference == 0:
             return "equal"
         if self.overlap:
@@ -90,7 +125,10 @@ class Row:
     @property
     def texts(self) -> tuple[str, str, str, str]:
         """The values a and b, their difference and the relative difference as they are shown."""
-        a, b = (number(None) if v is None else estimate(v.mean, v.half, self.unit) for v in (self.a, self.b))
+        a, b = (
+            number(None) if v is None else with_seeds(estimate(v.mean, v.half, self.unit), v.told_seeds)
+            for v in (self.a, self.b)
+        )
         if self.difference is None:
             return a, b, number(None), ""
         relative = "" if self.relative is None else _signed(self.relative, quantity(self.relative, "share"))
@@ -120,6 +158,8 @@ class Comparison:
     only_a: list[str]
     """The variants that only the first run has."""
     only_b: list[str]
+    labels: dict[str, str]
+    """A short name for each variant of the rows."""
 
 
 def compare(a: RunDirectory, b: RunDirectory, out: Path | None = None) -> Comparison:
@@ -137,6 +177,7 @@ def compare(a: RunDirectory, b: RunDirectory, out: Path | None = None) -> Compar
         [*_experiment(first, second), *_plans(first, second), *_surroundings(first, second)],
         _unmatched(first, {x for x, _ in matches}),
         _unmatched(second, {y for _, y in matches}),
+        {_both(x, y): _both(first.labels[x], second.labels[y]) for x, y in matches},
     )
     if out is not None:
         try:
@@ -162,22 +203,20 @@ def _matches(a: Results, b: Results) -> list[tuple[str, str]]:
 
 
 def _unmatched(results: Results, matched: set[str]) -> list[str]:
-    return [v["variant"] for v in results.variants if v["variant"] not in matched]
+    return [results.labels[v["variant"]] for v in results.variants if v["variant"] not in matched]
+
+
+def _both(a: str, b: str) -> str:
+    return a if a == b else f"{a} and {b}"
 
 
 def _rows(a: Results, b: Results, x: str, y: str) -> Iterator[Row]:
-    label = x if x == y else f"{x} and {y}"
     for name, about in (dict(b.measures) | dict(a.measures)).items():
-        values = _value(a, x, name), _value(b, y, name)
+        values = Value.read(a, x, name), Value.read(b, y, name)
         if values != (None, None):
             kind = about.get("better")
             meaning = str(about.get("about") or "")
-            yield Row(label, name, about["title"], about["unit"], kind, meaning, *values)
-
-
-def _value(results: Results, variant: str, measure: str) -> Value | None:
-    found = next(v for v in results.variants if v["variant"] == variant)["measures"].get(measure)
-    return None if not found or found["mean"] is None else Value(found["mean"], found["ci95"])
+            yield Row(_both(x, y), name, about["title"], about["unit"], kind, meaning, *values)
 
 
 def _experiment(a: Results, b: Results) -> Iterator[Change]:

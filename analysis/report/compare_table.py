@@ -7,7 +7,7 @@ from itertools import groupby
 from rich.table import Table
 from rich.text import Text
 
-from analysis.report.compare import OPEN, Comparison
+from analysis.report.compare import Comparison
 from analysis.report.measure_table import HOW_TO_SEE, Fold, Line, measure_table
 
 
@@ -32,10 +32,10 @@ def comparison_tables(comparison: Comparison, everything: bool = False) -> list[
     fold = Fold.of(len({row.variant for row in comparison.rows}), everything)
     folded = 0
     for variant, rows in groupby(comparison.rows, key=lambda row: row.variant):
-        lines = [
-            Line(row.title, row.unit, row.texts, row.reading, is_open=row.reading in OPEN) for row in rows
-        ]
-        parts += measure_table(variant, ("A", "B"), lines, ("B is better", "B is worse"), fold)
+        lines = [Line(row.title, row.unit, row.texts, row.reading, row.is_open) for row in rows]
+        parts += measure_table(
+            comparison.labels[variant], ("A", "B"), lines, ("B is better", "B is worse"), fold
+        )
         folded += len(lines) - len(fold.counted(lines)[0])
     for letter, names in (("A", comparison.only_a), ("B", comparison.only_b)):
         if names:

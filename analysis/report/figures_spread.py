@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 from analysis.charts.chart import Point, Quantity, Series, line_chart
+from analysis.charts.limits import LimitsOver
 from analysis.charts.results import Results
 from analysis.contract.figures import Chart, Figure
 from analysis.report.figures_shown import drawn
 from analysis.report.over_seeds import mean_curve, mean_points, seeds, told
+from analysis.report.paper_limits import paper_limits
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +31,8 @@ class Spread:
     """The share beyond which a curve is not drawn."""
     counted: bool = False
     """Whether values are whole numbers: then the share at each is shown, instead of the share up to each."""
+    shares: Mapping[str, float] = field(default_factory=dict)
+    """The measures that are the share up to a value, with that value. A paper's numbers stand there."""
 
 
 def spread(of: Spread) -> Figure:
@@ -46,9 +51,21 @@ def spread(of: Spread) -> Figure:
                 points = [p for p in mean_curve([each for each in of_seeds if each]) if p.y <= of.upto]
                 lines.append(Series(label, points, curve=True))
         about = told(of.about, results)
-        return drawn(line_chart(of.name, of.title, about, of.x, Quantity(of.of, "share"), lines))
+        limits = list(_limits(results, of.shares, lines))
+        return drawn(
+            line_chart(of.name, of.title, about, of.x, Quantity(of.of, "share"), lines, limits=limits)
+        )
 
     return Figure(draw)
+
+
+def _limits(results: Results, shares: Mapping[str, float], lines: Sequence[Series]) -> Iterator[LimitsOver]:
+    """Yield the values that a paper's numbers allow the shares to have, where curves have these places."""
+    furthest = max((line.points[-1].x for line in lines if line.points), default=0.0)
+    for measure, place in shares.items():
+        for each in paper_limits(results, measure) if place <= furthest else ():
+            labels = frozenset(results.labels[variant] for variant in each.variants)
+            yield LimitsOver(each.limits, place, place, labels)
 
 
 def _points(results: Results, of: Spread, trial: str) -> list[Point]:

@@ -34,6 +34,8 @@ class History:
     """A measure of a variant over the runs, the oldest first."""
 
     variant: str
+    label: str
+    """A short name of the variant."""
     measure: str
     title: str
     unit: str
@@ -67,15 +69,14 @@ def _history(found: Sequence[Results], variant: str, measure: str) -> History:
     title, unit, better = about["title"], about["unit"], about.get("better")
     past: list[Past] = []
     for results in found:
-        told = next((v["measures"].get(measure) for v in results.variants if v["variant"] == variant), None)
-        if not told or told["mean"] is None:
+        value = Value.read(results, variant, measure)
+        if value is None:
             continue
-        value = Value(told["mean"], told["ci95"])
         before = past[-1].value if past else None
         row = Row(variant, measure, title, unit, better, "", before, value)
         created, version = str(results.summary["created"]), _version(results.summary["versions"])
         past.append(Past(results.run.path, created, version, value, _step(row)))
-    return History(variant, measure, title, unit, better, past)
+    return History(variant, found[-1].labels[variant], measure, title, unit, better, past)
 
 
 def _version(versions: Mapping[str, str]) -> str:
@@ -84,6 +85,6 @@ def _version(versions: Mapping[str, str]) -> str:
 
 
 def _step(row: Row) -> str:
-    if row.difference is None or row.difference == 0 or row.overlap is not False:
+    if row.difference is None or row.difference == 0 or row.overlap is not False or row.lacking:
         return ""
     return {"B is better": "better", "B is worse": "worse"}.get(row.reading, "changed")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from statistics import median_low
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from analysis.charts.chart import SHOWN_AT_FIRST
-from analysis.charts.numerals import estimate, shown_unit
+from analysis.charts.numerals import estimate, shown_unit, with_seeds
 from analysis.charts.results import Results
 from analysis.report.drawn_variants import MOST
 
@@ -64,7 +64,8 @@ def measure_groups(results: Results) -> list[MeasureGroup]:
         cells = []
         for variant in results.variants:
             measured = variant["measures"].get(name) or {}
-            cells.append(estimate(measured.get("mean"), measured.get("ci95"), about["unit"]))
+            mean = estimate(measured.get("mean"), measured.get("ci95"), about["unit"])
+            cells.append(with_seeds(mean, results.of_seeds(variant, name)))
         if not any(name in variant["measures"] for variant in results.variants):
             continue
         unit = shown_unit(about["unit"])
@@ -78,7 +79,7 @@ def measure_groups(results: Results) -> list[MeasureGroup]:
 def measures_shown(results: Results, groups: Sequence[MeasureGroup]) -> MeasuresShown:
     """Return the measures that say something: those without any value are left out, and those that are 0 in
     every variant are only named."""
-    means = {name: list(_means(results.variants, name)) for group in groups for name, *_ in group.rows}
+    means = {name: list(means_of(results, name)) for group in groups for name, *_ in group.rows}
     telling = [
         MeasureGroup(group.title, [row for row in group.rows if any(mean for mean, _ in means[row[0]])])
         for group in groups
@@ -108,18 +109,20 @@ def _in_tables(rows: Sequence[Line]) -> list[list[Line]]:
     return [list(rows[start : start + each]) for start in range(0, len(rows), each)]
 
 
-def _means(variants: Sequence[Mapping[str, Any]], name: str) -> Iterator[tuple[float, str]]:
-    """Yield the mean of each variant that has one, with the variant's name."""
-    for variant in variants:
+def means_of(results: Results, name: str) -> Iterator[tuple[float, str]]:
+    """Yield the mean of each variant that has one, with the variant's short name and of how many seeds it is
+    if not of all: "vitis, 2 of 3 seeds"."""
+    for variant in results.variants:
         found = variant["measures"].get(name)
         if found and found["mean"] is not None:
-            yield found["mean"], variant["variant"]
+            label = results.labels[variant["variant"]]
+            yield found["mean"], ", ".join(filter(None, (label, results.of_seeds(variant, name))))
 
 
 def _extremes(results: Results, name: str, means: Sequence[tuple[float, str]]) -> Extremes:
     about = results.measures[name]
     of = [
-        (estimate(mean, None, about["unit"]), results.labels[variant])
+        (estimate(mean, None, about["unit"]), variant)
         for mean, variant in (min(means), median_low(means), max(means))
     ]
     return Extremes(name, about["title"], shown_unit(about["unit"]), of)

@@ -16,7 +16,8 @@ from analysis.charts.numerals import quantity
 from analysis.charts.panels import Panels
 from analysis.charts.results import Results, varied_keys
 from analysis.contract.figures import Part
-from analysis.report.between import Difference, Pairing, pairings
+from analysis.report.between import NOT_DECIDED, Difference, Pairing, pairings
+from analysis.report.measures_section import means_of
 from emulator.files.input_facts import counted
 
 _MEASURES: Final = 6
@@ -53,6 +54,12 @@ class Outcome:
     """All pairs, those that are left out too."""
 
     @property
+    def not_decided(self) -> str:
+        """What "not decided" means if it is told of a measure, else ""."""
+        lacking = any(each.lacking for _, differences in self.every for each in differences)
+        return f"{NOT_DECIDED[:1].upper()}{NOT_DECIDED[1:]}" if lacking else ""
+
+    @property
     def sentences(self) -> list[str]:
         """All sentences in their order."""
         return [*self.ranges.values(), *self.comparisons, *self.conditions]
@@ -85,21 +92,22 @@ def _ranges(results: Results, order: Sequence[str]) -> dict[str, str]:
     sentences = {}
     for name in order[:_SENTENCES]:
         about = results.measures[name]
-        means = [
-            (found["mean"], results.labels[variant["variant"]])
-            for variant in results.variants
-            if (found := variant["measures"].get(name)) and found["mean"] is not None
-        ]
+        means = list(means_of(results, name))
         if not means:
             continue
         (low, lowest), (high, highest) = min(means), max(means)
         title = f"{about['title'][:1].upper()}{about['title'][1:]}"
+        without = len(results.variants) - len(means)
+        has = "has" if without == 1 else "have"
+        none = f"; {without} of {len(results.variants)} variants {has} none" if without else ""
         if low == high:
-            sentences[name] = f"{title} is {quantity(low, about['unit'])} in every variant."
+            seeds = any(results.of_seeds(variant, name) for variant in results.variants)
+            where = "every seed that has it" if seeds else "all others" if without else "every variant"
+            sentences[name] = f"{title} is {quantity(low, about['unit'])} in {where}{none}."
         else:
             sentences[name] = (
                 f"{title} is between {quantity(low, about['unit'])} ({lowest}) and "
-                f"{quantity(high, about['unit'])} ({highest})."
+                f"{quantity(high, about['unit'])} ({highest}){none}."
             )
     return sentences
 

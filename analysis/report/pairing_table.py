@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from rich.table import Table
 from rich.text import Text
 
-from analysis.report.between import HOW_TO_READ, NOT_SHOWN, Pairing
+from analysis.report.between import HOW_TO_READ, NOT_DECIDED, NOT_SHOWN, Pairing
 from analysis.report.measure_table import HOW_TO_SEE, Fold, Line, measure_table
+from emulator.files.input_facts import counted
 
 
 def pairing_tables(pairings: Sequence[Pairing], everything: bool = False) -> list[Table | Text]:
@@ -30,10 +31,14 @@ def pairing_tables(pairings: Sequence[Pairing], everything: bool = False) -> lis
         parts += measure_table(title, (pair.base, pair.other), lines, ("better", "worse"), fold)
         folded += len(lines) - len(fold.counted(lines)[0])
         if pair.left_out:
-            parts.append(Text(f"{pair.left_out} trials are left out: not valid, or without a counterpart"))
+            trials = counted(pair.left_out, "trial is", "trials are")
+            parts.append(Text(f"{trials} left out: not valid, or without a counterpart"))
+        parts += map(Text, pair.only)
         by_chance = sum(each.by.n > 1 for each in pair.differences) // 20
         if by_chance:
             parts.append(Text(f"of so many measures some {by_chance} differ by chance alone"))
     if any(each.brief.startswith(NOT_SHOWN) for pair in pairings for each in pair.differences):
         parts.append(Text(HOW_TO_READ))
+    if any(each.lacking for pair in pairings for each in pair.differences):
+        parts.append(Text(NOT_DECIDED))
     return [*parts, Text(HOW_TO_SEE)] if folded else parts

@@ -119,6 +119,7 @@ def _measure(results: Results, name: str) -> dict[str, Any]:
     return {
         "title": about["title"],
         "unit": shown_unit(about["unit"]),
+        "seeds": [results.of_seeds(variant, name) for variant in results.variants],
         "means": [None if mean is None else float(f"{shown(mean, about['unit']):.6g}") for mean in found],
     }
 

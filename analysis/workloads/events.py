@@ -89,6 +89,7 @@ EVENT_FIGURES: Final = (
             "delay-ms", "Delay of deliveries",
             "The share of deliveries made within a time after publication. Further left is faster.",
             Quantity("time from publication to delivery", "ms"), "deliveries", ("publish", "ms"),
+            shares={"delay_within_400_ms": 400.0, "delay_within_1_s": 1000.0},
         )
     ),
     spread(

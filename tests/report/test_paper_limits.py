@@ -20,6 +20,7 @@ from analysis.export.pgfplots import pgfplots
 from analysis.report.by_what_is_varied import shown_by_what_is_varied
 from analysis.report.figures_by_variant import against
 from analysis.report.report import write_report
+from analysis.report.shown import Shown
 from emulator.experiment.run.directory import RunDirectory
 
 MakeRun = Callable[..., RunDirectory]
@@ -94,6 +95,19 @@ def test_what_is_no_number_of_this_measure_is_not_drawn(make_run: MakeRun, numbe
     chart = chart_of(judged(make_run(), number, *OF_VITIS), "overhead")
     assert isinstance(chart, LineChart)
     assert (chart.limits, chart.of_paper) == ([], "")
+
+
+def test_a_number_of_a_share_up_to_a_value_stands_at_that_value_of_the_curves(make_run: MakeRun) -> None:
+    number = {"measure": "delay_within_400_ms", "paper": "about 70 %", "low": 0.65, "high": 0.75}
+    results = judged(make_run(), number, *OF_VITIS)
+    charts = {chart.name: chart for part in Shown.by(results).charts.values() for chart in part}
+    chart = charts["delay-ms"]
+    assert isinstance(chart, LineChart)
+    (limits,) = chart.limits
+    assert (limits.first, limits.last, len(limits.series)) == (400.0, 400.0, len(OF_VITIS))
+    (drawn,) = chart.drawn_limits
+    assert drawn.path.count(f"{chart.y.place(65):.4g}V{chart.y.place(75):.4g}") == 2
+    assert chart.of_paper == "Dashed: what the paper's numbers allow (V9: about 70 %)."
 
 
 def test_a_run_that_an_earlier_version_judged_has_none(make_run: MakeRun) -> None:

@@ -142,12 +142,48 @@ def test_a_measure_that_one_seed_of_several_has_is_not_blamed_on_too_few_seeds(m
     with_values(run, "vitis.friends=4", "delay_ms", [10.0, None, 11.0])
     with_values(run, "rvr.friends=4", "delay_ms", [8.0, 9.0, None])
     found = difference(run)
-    assert found.reading == "lower, but measured at one seed of 3, which says nothing of chance"
-    assert found.verdict == "lower at one seed of 3"
+    told = "at 1 of 3 seeds, vitis has no value at 1 and rvr has no value at 1"
+    assert found.reading == found.verdict == f"not decided: lower {told}"
     with_values(run, "rvr.friends=4", "delay_ms", [10.0, 9.0, None])
+    assert difference(run).reading == f"not decided: the same {told}"
+
+
+def test_a_side_that_lacks_a_measure_at_a_seed_is_neither_better_nor_equal(make_run: MakeRun) -> None:
+    run = make_run()
+    with_values(run, "vitis.friends=4", "delay_ms", [100.0, 101.0, 102.0, 103.0])
+    with_values(run, "rvr.friends=4", "delay_ms", [10.0, 11.1, 12.0, None])
     found = difference(run)
-    assert found.reading == "the same, but measured at one seed of 3, which says nothing of chance"
-    assert found.verdict == "the same at one seed of 3"
+    assert found.reading == "not decided: lower at 3 of 4 seeds, rvr has no value at 1"
+    assert not found.is_shown
+    assert found.texts[:2] == ("101 (3 of 4 seeds)", "11 (3 of 4 seeds)")
+    page = write_report(run).read_text()
+    assert "rvr has no value at 1" in page and "Not decided: the measure has no value at some seeds" in page
+    assert "rvr has no value at 1" in " ".join(compared(run, "--measure", "delay_ms").split())
+    with_values(run, "rvr.friends=4", "delay_ms", [100.0, 101.0, 102.0, None])
+    assert not difference(run).reading.startswith("equal")
+
+
+def test_a_measure_of_one_side_alone_is_named(make_run: MakeRun) -> None:
+    run = make_run()
+    with_values(run, "vitis.friends=4", "delay_ms", [100.0, 101.0])
+    with_values(run, "rvr.friends=4", "delay_ms", [None, None])
+    assert pairings(Results.read(run), "system.name")[0].only == ["Measured of vitis only: delay."]
+    assert "Measured of vitis only: delay." in compared(run)
+
+
+def test_a_mean_says_of_how_many_seeds_it_is(make_run: MakeRun) -> None:
+    run = make_run()
+    with_values(run, "vitis.friends=4", "delay_ms", [900.0, None, 910.0])
+    summary = json.loads(run.summary.read_text())
+    summary["variants"][0]["measures"]["delay_ms"] |= {"mean": 905.0, "n": 2}
+    run.summary.write_text(json.dumps(summary))
+    results = Results.read(run)
+    groups = measure_groups(results)
+    cells = {name: cells for group in groups for name, _, _, cells in group.rows}
+    assert cells["delay_ms"][0].endswith("(2 of 3 seeds)") and "seeds" not in cells["delay_ms"][1]
+    found = outcome(results, [group.rows for group in groups])
+    assert "(vitis, friends 4, 2 of 3 seeds)" in found.ranges["delay_ms"]
+    assert "Where a mean is of 2 of 3 seeds" in write_report(run).read_text()
 
 
 def test_trials_that_are_not_valid_are_left_out_with_their_counterparts_and_counted(

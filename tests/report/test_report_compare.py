@@ -44,8 +44,16 @@ def test_a_difference_beyond_the_intervals_is_called_better_or_worse(make_run: M
 
 
 def test_a_single_seed_is_never_called_significant() -> None:
-    row = Row("v", "m", "t", "ms", "lower", "", Value(10, None), Value(5, 0.1))
+    row = Row("v", "m", "t", "ms", "lower", "", Value(10, None, 1, 1), Value(5, 0.1, 3, 3))
     assert (row.overlap, row.reading) == (None, "one seed only")
+
+
+def test_a_mean_of_some_seeds_is_named_and_not_called_better() -> None:
+    row = Row("v", "m", "t", "ms", "lower", "", Value(10, 1, 3, 3), Value(5, 1, 2, 3))
+    assert row.reading == "not decided: B is lower, but B has 2 of 3 seeds"
+    assert (row.is_open, row.texts[1].endswith("(2 of 3 seeds)")) == (True, True)
+    same = Row("v", "m", "t", "ms", "lower", "", Value(5, 0, 3, 3), Value(5, 0, 2, 3))
+    assert not same.reading.startswith("equal")
 
 
 def test_what_differs_in_experiment_plan_versions_machine_and_seeds_is_told(make_run: MakeRun) -> None:
@@ -77,7 +85,7 @@ def test_variants_of_one_run_only_are_named(make_run: MakeRun) -> None:
     summary["variants"] = summary["variants"][1:]
     b.summary.write_text(json.dumps(summary))
     found = compare(a, b)
-    assert (found.only_a, found.only_b) == (["vitis.friends=4"], [])
+    assert (found.only_a, found.only_b) == (["vitis, friends 4"], [])
     assert "vitis.friends=4" not in {row.variant for row in found.rows}
 
 
@@ -106,7 +114,7 @@ def test_the_terminal_shows_every_difference_and_takes_names_literally(make_run:
     text = console.export_text()
     assert "[red]low" in text
     assert "INVALID: vitis.friends=4-2" in text
-    assert "B is better" in text and "rvr.friends=12" in text
+    assert "B is better" in text and "rvr, friends 12" in text
 
 
 def test_of_many_variants_those_that_may_not_differ_are_counted(make_run: MakeRun) -> None:

@@ -44,7 +44,7 @@ def test_a_valid_run_that_is_not_as_expected_ends_with_3_and_says_where(
     assert lines[0] == "valid"
     assert lines[-1] == (
         "not as expected: hit_ratio >= 99 %, in 2 of 12 trials "
-        "(rvr.friends=4-1: 93 %; rvr.friends=4-2: not measured)"
+        "(rvr, friends 4, seed 1: 93 %; rvr, friends 4, seed 2: not measured)"
     )
 
 
@@ -58,7 +58,7 @@ def test_what_is_told_of_an_invariant_stands_for_a_value_everywhere(
     summary["expectations"][0] |= {"text": "ring_is_one_cycle", "measure": "", "unit": "", "broken": broken}
     run.summary.write_text(json.dumps(summary))
     assert say_summary(run) == 3
-    assert capsys.readouterr().out.splitlines()[-1].endswith(f"(rvr.friends=4-1: {told})")
+    assert capsys.readouterr().out.splitlines()[-1].endswith(f"(rvr, friends 4, seed 1: {told})")
     write_report(run)
     assert told in run.report.read_text()
     write_junit(read_summary(run), tmp_path / "outcome.xml")
@@ -83,7 +83,7 @@ def test_the_page_has_what_was_expected_before_the_measures(
 ) -> None:
     page = write_report(expecting(make_run(), broken)).read_text()
     assert page.index("What was expected") < page.index(says) < page.index('id="claims"')
-    assert ("rvr.friends=4-2: not measured" in page) is bool(broken)
+    assert ("rvr, friends 4, seed 2: not measured" in page) is bool(broken)
 
 
 def test_a_run_without_expectations_has_no_such_section(make_run: MakeRun) -> None:

@@ -71,3 +71,8 @@ def test_the_number_in_a_cell_of_a_heat_map_can_be_read(page: str, step: int) ->
 def test_the_name_of_a_trial_in_a_sentence_breaks_on_a_phone() -> None:
     lead = re.search(r"^\.lead \{(.*)\}", STYLE, re.MULTILINE)
     assert lead and "overflow-wrap: anywhere" in lead[1]
+
+
+def test_a_long_name_in_a_text_breaks_instead_of_making_the_page_wider() -> None:
+    body = re.search(r"^body \{(.*?)\}", STYLE, re.MULTILINE)
+    assert body and "overflow-wrap: break-word" in body[1]

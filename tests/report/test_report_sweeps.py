@@ -229,8 +229,20 @@ def test_names_of_variants_say_which_value_is_which() -> None:
     split, dark = {"name": "split", "at": "25 s"}, {"name": "dark", "at": "40 s"}
     of = variants({"faults": []}, {"faults": [split]}, {"faults": [split, dark]})
     assert list(variant_labels(of).values()) == ["no faults", "split", "split and dark"]
-    of = variants({"faults": [split]}, {"faults": [split | {"at": "30 s"}]})
-    assert list(variant_labels(of).values()) == ["v0", "v1"]
+
+
+@pytest.mark.parametrize(
+    ("faults", "labels"),
+    [
+        (({"partition": {"share": 0.5}}, {"links": {"loss": "20 %"}}), ["cut (partition)", "cut (links)"]),
+        (({"links": {"loss": "2 %"}}, {"links": {"loss": "20 %"}}), ["cut (loss 2 %)", "cut (loss 20 %)"]),
+        (({"at": "25 s", "for": "5 s"}, {"at": "30 s", "for": "5 s"}), ["cut (at 25 s)", "cut (at 30 s)"]),
+        (({"crash": {"region": "us"}}, {"crash": {"region": "eu"}}), ["cut (us)", "cut (eu)"]),
+    ],
+)
+def test_faults_of_one_name_are_told_apart(faults: Sequence[dict[str, Any]], labels: Sequence[str]) -> None:
+    of = variants(*({"faults": [{"name": "cut"} | each]} for each in faults))
+    assert list(variant_labels(of).values()) == labels
 
 
 def test_keys_that_are_varied_together_count_once() -> None:

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from emulator.files.input_facts import counted
+from trellis.checked_expectations import check_expectations
 from trellis.command.exits import INVALID, VALID, UserError, endings, err, readable, resumable
-from trellis.command.inputs import check_expectations
 from trellis.command.on_spark import need_master, run_on_master
 from trellis.command.outcome import out, say_summary, say_verdict
 from trellis.command.steps import (

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from emulator.compiler.finder import WHY_INTERPRETED
+from trellis.checked_expectations import check_expectations
 from trellis.command import pod_options as pods
 from trellis.command.arguments import TARGET, Options, Target
 from trellis.command.campaign_command import commands as campaign_commands
@@ -34,7 +35,6 @@ from trellis.command.history_command import commands as history_commands
 from trellis.command.init_command import commands as init_commands
 from trellis.command.inputs import (
     InputWarnings,
-    check_expectations,
     draw_or_refuse,
     refuse_draws,
     say_inputs,

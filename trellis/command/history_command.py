@@ -103,17 +103,17 @@ def _say_tables(found: list[History]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from analysis.charts.numerals import estimate
+    from analysis.charts.numerals import estimate, with_seeds
 
     for each in found:
         unit = f", {each.unit}" if each.unit and each.unit != "share" else ""
-        table = Table(title=f"{each.variant}: {each.title}{unit}", title_justify="left")
+        table = Table(title=f"{each.label}: {each.title}{unit}", title_justify="left")
         for heading in ("run", "analysed", "version"):
             table.add_column(heading, overflow="fold")
         table.add_column(each.measure, justify="right", no_wrap=True)
         table.add_column("step")
         for past in each.past:
-            value = estimate(past.value.mean, past.value.half, each.unit)
+            value = with_seeds(estimate(past.value.mean, past.value.half, each.unit), past.value.told_seeds)
             style = {"better": "green", "worse": "red"}.get(past.step, "")
             cells = (past.run.name, past.created[:16], past.version, value)
             table.add_row(*map(Text, cells), Text(past.step, style))

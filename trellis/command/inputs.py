@@ -22,19 +22,6 @@ if TYPE_CHECKING:
     from emulator.trials.sweep import Update
 
 
-def check_expectations(spec: ExperimentSpec, file: Path, options: Sequence[str]) -> None:
-    """Raises ExperimentError for expectations of measures that no trial will have, or in another unit."""
-    if not spec.expect:
-        return
-    from analysis.expectations import misfits
-    from emulator.experiment.file.document import ExperimentError
-    from emulator.experiment.file.refusals import Refusals
-
-    if found := misfits(spec):
-        refusals = Refusals(file, options)
-        raise ExperimentError([refusals.problem(f"expect.{index}", text) for index, text in found.items()])
-
-
 def refuse_draws(spec: ExperimentSpec, file: Path) -> None:
     """Raises UserError for a file from which trials are to be drawn: it is run by another command."""
     if spec.draw:

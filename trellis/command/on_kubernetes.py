@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 import typer
 
 from emulator.files.input_facts import counted
+from trellis.checked_expectations import check_expectations
 from trellis.command.exits import INTERRUPTED, INVALID, UserError, err
-from trellis.command.inputs import check_expectations, refuse_draws, warn
+from trellis.command.inputs import refuse_draws, warn
 from trellis.command.outcome import say_summary, say_verdict
 from trellis.command.pod_options import PodOptions
 

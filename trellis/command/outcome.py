@@ -39,6 +39,8 @@ def say_summary(directory: RunDirectory) -> int:
 
     Returns the exit status of the command. Raises DamagedFile if its summary does not say it.
     """
+    from analysis.charts.results import trial_labels
+
     mend = f"Make it again: trellis analyze {shlex.quote(str(directory.path))}"
     summary = read_summary(directory)
     valid, reasons = summary.get("valid"), summary.get("reasons")
@@ -48,8 +50,9 @@ def say_summary(directory: RunDirectory) -> int:
     for trouble in summary.get("troubles") or ():
         out.print(f"could not be had: {trouble}", style="yellow", markup=False, soft_wrap=True)
     broken = [each for each in summary.get("expectations") or () if not each["holds"]]
+    labels = trial_labels(summary) if broken else {}
     for each in broken:
-        out.print(_told(each), style="red", markup=False, soft_wrap=True)
+        out.print(_told(each, labels), style="red", markup=False, soft_wrap=True)
     trials = summary.get("trials") or ()
     whole = valid or all(each["valid"] or was_ended(each["reasons"]) for each in trials)
     if broken and whole:
@@ -64,13 +67,14 @@ def was_ended(reasons: Collection[str]) -> bool:
     return bool(reasons) and all(reason.startswith(f"{INVARIANTS_BROKEN}: ") for reason in reasons)
 
 
-def _told(expectation: Mapping[str, Any]) -> str:
+def _told(expectation: Mapping[str, Any], labels: Mapping[str, str]) -> str:
     """Return how an expectation is broken: in how many trials, and by which values."""
     from analysis.charts.numerals import in_words
 
     broken, unit = expectation["broken"], expectation["unit"]
     shown = [
-        f"{each['trial']}: {each.get('told') or in_words(each['measured'], unit)}" for each in broken[:_SHOWN]
+        f"{labels[each['trial']]}: {each.get('told') or in_words(each['measured'], unit)}"
+        for each in broken[:_SHOWN]
     ]
     more = [f"{len(broken) - _SHOWN} more"] if len(broken) > _SHOWN else []
     which = f"in {len(broken)} of {counted(expectation['trials'], 'trial')}"

@@ -35,6 +35,53 @@ EXAMPLES: Final = {
     "figures": "figures vitis",
 }
 """A call of each command."""
+_VALUES: Final = {
+    "--base": "vitis",
+    "--between": "system.name",
+    "--budget": "100",
+    "--chart": "charts/trellis",
+    "--chart-set": "emulator.pods=4",
+    "--churn": "poisson",
+    "--component": "coordinator",
+    "--event": "12",
+    "--figure": "delay-ms",
+    "--image-prefix": "registry.org/me/",
+    "--image-tag": "0.2.0",
+    "--in": "runs",
+    "--include": "protos",
+    "--jobs": "2",
+    "--junit": "report.xml",
+    "--measure": "delay_ms",
+    "--namespace": "experiments",
+    "--older-than": '"30 d"',
+    "--on": "kubernetes",
+    "--out": "runs",
+    "--patience": "600",
+    "--peers": "100",
+    "--pod": "my-release-emulator-0",
+    "--release": "my-release",
+    "--resume": _RUN,
+    "--seeds": "5",
+    "--set": "peers=100",
+    "--shrink": "1",
+    "--start-limit": "300",
+    "--system": "vitis",
+    "--tail": "100",
+    "--to": "figures",
+    "--traces-at": "http://localhost:16686/trace/{trace}",
+    "--trial": "vitis-1",
+    "--trials": "20",
+    "--values": "values.yaml",
+    "--width": "84mm",
+}
+"""A value of each option that needs one."""
+_VALUES_OF: Final = {
+    ("campaign", "--on"): "spark://localhost:7077",
+    ("compare", "--out"): "page.html",
+    ("figures", "--out"): "page.html",
+    ("traces", "--to"): "http://localhost:4317",
+}
+"""The values of options that mean something else at a command."""
 _WRONG_CALL: Any = typer.BadParameter.__base__
 """The class of the errors of a call, to which Typer gives no name of its own."""
 
@@ -46,8 +93,23 @@ class Commands(TyperGroup):
         try:
             return super().invoke(ctx)
         except _WRONG_CALL as error:
-            named = error.ctx.command.name if error.ctx is not None else None
+            # The parser of options raises before the command's own context is there.
+            named = error.ctx.command.name if error.ctx is not None else ctx.invoked_subcommand
             if named in EXAMPLES and not getattr(error, "possibilities", None):
                 said = f"{error.message.rstrip('.')}. " if error.message else ""
-                error.message = f"{said}For example: trellis {EXAMPLES[named]}"
+                error.message = f"{said}For example: trellis {example(named, _option(error))}"
             raise
+
+
+def example(command: str, option: str = "") -> str:
+    """Return a call of a command, with this option if it has a value."""
+    call = EXAMPLES[command]
+    value = _VALUES_OF.get((command, option), _VALUES.get(option))
+    return call if value is None or f" {option} " in call else f"{call} {option} {value}"
+
+
+def _option(error: Any) -> str:
+    """Return the option whose value is missing or wrong, "" if the error is of something else."""
+    param = getattr(error, "param", None)
+    names = [getattr(error, "option_name", ""), *(getattr(param, "opts", None) or ())]
+    return next((name for name in names if name in _VALUES), "")

@@ -7,10 +7,11 @@ from typing import Annotated
 import typer
 
 from emulator.files.input_facts import counted
+from trellis.checked_expectations import check_expectations
 from trellis.command.arguments import Options, Target
 from trellis.command.as_json import Json, say_json
 from trellis.command.exits import endings
-from trellis.command.inputs import check_drawing, check_expectations, checked_fields, say_checked
+from trellis.command.inputs import check_drawing, checked_fields, say_checked
 from trellis.command.outcome import out
 from trellis.command.package_commands import say_displaced
 from trellis.command.prospect import prospect, say_prospect

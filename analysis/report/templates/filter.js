@@ -122,6 +122,9 @@ for (const form of document.querySelectorAll("#filter")) {
 
   const quantity = (value, unit) => number(value) + (unit ? `\u00a0${unit}` : "");
 
+  /* A variant and of how many seeds its mean is, if not of all. */
+  const named = ({ seeds }, i) => [told.variants[i][1], seeds[i]].filter(Boolean).join(", ");
+
   /* The values of a measure in the chosen variants, from the lowest to the highest. */
   function ranked({ means }, indices) {
     return indices.filter((i) => means[i] !== null).sort((a, b) => means[a] - means[b]);
@@ -130,11 +133,15 @@ for (const form of document.querySelectorAll("#filter")) {
   function ranges(indices) {
     return told.sentences.map((name) => [told.measures[name], ranked(told.measures[name], indices)])
       .filter(([, of]) => of.length)
-      .map(([{ title, unit, means }, of]) => {
-        const text = (i) => `${quantity(means[i], unit)} (${told.variants[i][1]})`;
+      .map(([measure, of]) => {
+        const { title, unit, means } = measure;
+        const text = (i) => `${quantity(means[i], unit)} (${named(measure, i)})`;
         const [low, high] = [of[0], of.at(-1)];
-        const found = means[low] === means[high] ? quantity(means[low], unit) : `between ${text(low)} and ${text(high)}`;
-        return `${title[0].toUpperCase()}${title.slice(1)} is ${found}.`;
+        const seeds = of.some((i) => measure.seeds[i]) ? " in every seed that has it" : "";
+        const found = means[low] === means[high] ? quantity(means[low], unit) + seeds : `between ${text(low)} and ${text(high)}`;
+        const without = indices.length - of.length;
+        const none = without ? `; ${without} of ${indices.length} variants ${without === 1 ? "has" : "have"} none` : "";
+        return `${title[0].toUpperCase()}${title.slice(1)} is ${found}${none}.`;
       });
   }
 
@@ -184,7 +191,7 @@ for (const form of document.querySelectorAll("#filter")) {
       [of[0], of[(of.length - 1) >> 1], of.at(-1)].forEach((i, at) => {
         if (i === undefined) return;
         row.cells[2 * at + 1].textContent = number(measure.means[i]);
-        row.cells[2 * at + 2].textContent = told.variants[i][1];
+        row.cells[2 * at + 2].textContent = named(measure, i);
       });
     }
   }

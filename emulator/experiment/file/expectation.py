@@ -21,6 +21,10 @@ _FORM = re.compile(
     r"\s*(?P<unit>%|[A-Za-z]+)?"
     r"(?:\s+(?P<part>(?:before|during|after|from|until)\s.*\S))?\s*"
 )
+_OUT_OF_ORDER = re.compile(
+    r"\s*(?P<measure>\S+)\s+(?P<part>(?:before|during|after|from|until)\s[^<>=]*[^<>=\s])"
+    r"\s*(?P<comparison>[<>=].*)"
+)
 _LONGEST: Final = 200
 _COMPARISONS: Mapping[str, Callable[[float, float], bool]] = {
     "<=": operator.le,
@@ -62,6 +66,7 @@ class Expectation:
             raise ValueError(
                 "an expectation is a measure, one of <=, >=, ==, < and >, and a number, such as "
                 '"hit_ratio >= 99 %", and perhaps a part of the trial, such as "from 10 s after split"'
+                + _in_order(text)
             )
         unit = form["unit"] or ""
         if unit and unit not in _UNITS:
@@ -89,6 +94,19 @@ class Expectation:
             scale = _OF_SECONDS if unit == "s" else 1
             number = float(Decimal(repr(number)) * _UNITS[self.unit][1] * scale)
         return _COMPARISONS[self.comparison](measured, number)
+
+
+def _in_order(text: str) -> str:
+    """Return how to write a condition whose part of the trial stands before the comparison."""
+    form = _OUT_OF_ORDER.fullmatch(text) if len(text) <= _LONGEST else None
+    if form is None:
+        return ""
+    part = " ".join(form["part"].split()).replace(" to ", " until ")
+    try:
+        TrialPart.parse(part)
+    except ValueError:
+        return ""
+    return f'. Write "{form["measure"]} {form["comparison"].strip()} {part}"'
 
 
 def _checked(text: str) -> str:

@@ -23,6 +23,7 @@ from emulator.experiment.file.keys import (
     types_at,
 )
 from emulator.experiment.file.meant import many_seeds, meant_key, meant_kind, missing_key
+from emulator.experiment.file.meant_forms import meant_form, meant_quantity
 from emulator.experiment.file.misplaced import anywhere, below, beside, is_parameter
 from emulator.files.quantities import format_duration
 from emulator.network.spec import PLAIN
@@ -106,7 +107,9 @@ def _text(error: ErrorDetails, model: type[BaseModel], values: Any, suggest: boo
         example = missing_key(_key(error, values))
         return f'{_MISSING}, such as "{example}"' if example else _MISSING
     if what == "union_tag_not_found":
-        return f'"kind" is missing. Known: {", ".join(_kinds(model, _key(error, values)))}'
+        known_kinds = _kinds(model, _key(error, values))
+        only = f". Write kind: {known_kinds[0]} beside its keys" if len(known_kinds) == 1 else ""
+        return f'"kind" is missing. Known: {", ".join(known_kinds)}{only}'
     if what in ("union_tag_invalid", "literal_error"):
         known = (
             str(context.get("expected_tags") or context["expected"]).replace("'", "").replace(" or ", ", ")
@@ -132,7 +135,8 @@ def _text(error: ErrorDetails, model: type[BaseModel], values: Any, suggest: boo
         most = context["max_length"]
         return f"is {given}, but may have at most {most} {'entry' if most == 1 else 'entries'}"
     if what == "value_error":
-        return f"is {given}, but {error['msg'].removeprefix('Value error, ')}"
+        message = error["msg"].removeprefix("Value error, ")
+        return f"is {given}, but {message}{meant_quantity(_key(error, values), error['input'], message)}"
     number = error["input"]
     if what.startswith("int_") and isinstance(number, float) and number.is_integer():
         advice = f". Write {number:.0f}" if abs(number) < _LARGEST_SHOWN else ""
@@ -165,6 +169,8 @@ def _as_share(error: ErrorDetails, model: type[BaseModel], values: Any) -> str:
 def _as_begun(error: ErrorDetails, model: type[BaseModel], values: Any) -> str:
     """Return how to write a list or a mapping where something else stands."""
     what, given = error["type"].partition("_")[0], error["input"]
+    if advice := meant_form(_key(error, values), given):
+        return f". {advice}"
     if what == "list" and _key(error, values)[:-1] == ("vary",) and isinstance(given, Mapping):
         name, choices = next(iter(given.items()), ("KEY", []))
         listed = choices if isinstance(choices, list) else [choices]

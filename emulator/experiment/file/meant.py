@@ -28,12 +28,24 @@ _MISSING: Final[Mapping[Key, str]] = {
     ("system",): "system: chord",
     ("peers",): "peers: 100",
     ("workload",): "workload: {lookups: {rate: 1}}",
+    ("faults", "name"): "name: split",
+    ("faults", "at"): "at: 40 s",
+    ("network", "regions", "name"): "name: eu",
+    ("network", "regions", "share"): "share: 0.5",
+    ("network", "jitter", "deviation"): "deviation: 5 ms",
 }
+_PHASES: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("start", "startup", "ramp_up", "rampup", "joining"), "join"),
+    **dict.fromkeys(("warmup", "warm_up", "stabilize", "stabilise", "setup", "settling"), "settle"),
+    **dict.fromkeys(("duration", "run", "measurement", "measured", "steady", "test"), "measure"),
+    **dict.fromkeys(("cooldown", "cool_down", "teardown", "end", "wait"), "drain"),
+}
+"""The phases by the names that other tools give them."""
 
 
 def missing_key(key: Key) -> str:
-    """Return an example of a key that every experiment has, or an empty text."""
-    return _MISSING.get(key, "")
+    """Return an example of a key that has to be there, or an empty text."""
+    return _MISSING.get(tuple(part for part in key if not isinstance(part, int)), "")
 
 
 def many_seeds() -> str:
@@ -55,6 +67,11 @@ def meant_key(above: Key, name: str, value: Any) -> str:
         return 'What each message takes in addition is "delay", such as delay: 200 ms'
     if above == ("network", "latency") and name in _DELAYS:
         return 'Of kind constant, the key is "rtt", which is twice the one-way delay'
+    if above == ("phases",) and name in _PHASES:
+        phase = _PHASES[name]
+        return f'The phases are join, settle, measure and drain; this one is "{phase}", such as {phase}: 30 s'
+    if above == ("network", "bandwidth") and name == "kind":
+        return "Bandwidth has no kinds. Remove it, and write the rates, such as up: 20 Mbit/s"
     if above == ("network", "bandwidth") and name in _RATES:
         return 'The rates are "up" and "down", such as up: 20 Mbit/s'
     return ""

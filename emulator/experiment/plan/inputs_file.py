@@ -83,7 +83,8 @@ def _never_up(plan: Plan, peers: int) -> Facts:
     away = peers - len(np.unique(_column(plan.sessions, "peer")))
     if not away:
         return Facts()
-    return Facts((f"{away:,} of {counted(peers, 'peer')} are never up in the trial",))
+    are = "is" if away == 1 else "are"
+    return Facts((f"{away:,} of {counted(peers, 'peer')} {are} never up in the trial",))
 
 
 def _crash(spec: TrialSpec, plan: Plan) -> Facts:
@@ -127,7 +128,8 @@ def _without_interests(plan: Plan) -> Facts:
     number = int(asked.sum())
     asked[_column(held, "peer")] = False
     without = int(asked.sum())
-    text = f"{without:,} of {counted(number, 'peer')} that may subscribe have no interests"
+    have = "has" if without == 1 else "have"
+    text = f"{without:,} of {counted(number, 'peer')} that may subscribe {have} no interests"
     if without >= _MANY * number:
         return Facts((), (text,))
     return Facts((text,) if without else ())

@@ -1,0 +1,91 @@
+"""Words for varied values that have the same names, such as two lists of faults that are called "cut"."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, TypeGuard
+
+
+class Worded(list[Any]):
+    """A list of what has names, with words that tell it from the other values of its key."""
+
+    def __init__(self, value: Sequence[Any], words: str) -> None:
+        super().__init__(value)
+        self.words = words
+
+
+def has_names(value: Any) -> TypeGuard[list[Mapping[str, Any]]]:
+    """Return whether a value is a list of what has names, such as faults."""
+    return isinstance(value, list) and all(isinstance(each, Mapping) and "name" in each for each in value)
+
+
+def with_words(
+    variants: Sequence[Mapping[str, Any]], label: Callable[[str, Any], str]
+) -> list[Mapping[str, Any]]:
+    """Return variants, in which lists that `label` would give the same text have words of their own.
+
+    The words add to each name what it is, "cut (partition)" and "cut (links)", or in what it differs,
+    "cut (share 0.2)" and "cut (share 0.5)".
+    """
+    words: dict[tuple[str, str], str] = {}
+    for key in dict.fromkeys(key for variant in variants for key in variant["values"]):
+        given = [variant["values"].get(key) for variant in variants]
+        lists = {repr(list(value)): list(value) for value in given if has_names(value)}
+        by_label: dict[str, dict[str, list[Any]]] = {}
+        for told, value in lists.items():
+            by_label.setdefault(label(key, value), {})[told] = value
+        for same in by_label.values():
+            if len(same) > 1:
+                found = zip(same, _apart(list(same.values()), label), strict=True)
+                words |= {(key, told): text for told, text in found}
+    if not words:
+        return list(variants)
+    return [
+        {**variant, "values": {key: _worded(key, value, words) for key, value in variant["values"].items()}}
+        for variant in variants
+    ]
+
+
+def _worded(key: str, value: Any, words: Mapping[tuple[str, str], str]) -> Any:
+    text = words.get((key, repr(list(value)))) if has_names(value) else None
+    return value if text is None else Worded(value, text)
+
+
+def _apart(lists: Sequence[list[Any]], label: Callable[[str, Any], str]) -> list[str]:
+    """Return words for lists of the same names: with the kinds of their entries if these tell them apart,
+    else with all that differs."""
+    by_kind = [
+        _joined(value, [[key for key, of in each.items() if isinstance(of, Mapping)] for each in value])
+        for value in lists
+    ]
+    if len(set(by_kind)) == len(lists):
+        return by_kind
+    flat = [[dict(_parts(each)) for each in value] for value in lists]
+    details = [
+        [
+            [
+                label(key.rpartition(".")[2], " and ".join(map(str, of)) if isinstance(of, list) else of)
+                for key, of in each.items()
+                if any(other[at].get(key) != of for other in flat)
+            ]
+            for at, each in enumerate(value)
+        ]
+        for value in flat
+    ]
+    return [_joined(value, of) for value, of in zip(lists, details, strict=True)]
+
+
+def _joined(value: Sequence[Mapping[str, Any]], details: Sequence[Sequence[str]]) -> str:
+    return " and ".join(
+        f"{each['name']} ({', '.join(of)})" if of else str(each["name"])
+        for each, of in zip(value, details, strict=True)
+    )
+
+
+def _parts(each: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield dotted keys with their values."""
+    for key, value in each.items():
+        if isinstance(value, Mapping):
+            yield from _parts(value, f"{above}{key}.")
+        else:
+            yield f"{above}{key}", value
