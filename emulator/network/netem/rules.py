@@ -4,7 +4,8 @@ A packet's destination address is looked up in two hash tables of 256 buckets: t
 table, the fourth byte a bucket of it, and in the bucket a filter for the whole address names the class. That
 finds one of 5,000 destinations by three comparisons in a cluster whose pods share the first two bytes.
 Addresses that differ only in these bytes share a bucket and are compared one by one. A packet that matches no
-filter has no class, and no delay.
+filter has no class, and no delay. Where the kernel limits rates, the filters of destinations also send
+packets through the up link, and tables of the same form find the sources whose packets take the down link.
 """
 
 from __future__ import annotations
@@ -68,7 +69,8 @@ class Filter:
     """One comparison of the destination address, in a bucket of a table.
 
     If the address, masked by `mask`, is `value`, the packet belongs to the class `target`, or is looked up in
-    the table `link`, in the bucket that the bits under `hash_mask` give.
+    the table `link`, in the bucket that the bits under `hash_mask` give. With neither it is found, and has no
+    class.
     """
 
     handle: int
@@ -128,22 +130,29 @@ class Destinations:
         """Return all rules that one destination needs, in the order in which the kernel takes them.
 
         The last rule is the destination's filter. The rules before it may be there already for other
-        destinations. Raises ValueError for a bad address, for a delay that has no class, and when 4,095
-        destinations have the same last two bytes.
+        destinations. A delay that is rounded to 0 has a filter without a class. Raises ValueError for a bad
+        address, for a delay that has no class, and when 4,095 destinations have the same last two bytes.
         """
-        number, minor = address_number(address), self.minor(seconds)
+        minor = self.minor(seconds)
         if minor == 0:
-            raise ValueError(f"a delay of {seconds} s needs no rule")
+            return self.rules_of(address, None)
+        return [self._delay_class(minor), *self.rules_of(address, minor)]
+
+    def rules_of(self, address: str, target: int | None) -> list[Rule]:
+        """Return the tables and filters by which an address is found; `target` is its class, if it has one.
+
+        Raises ValueError as `rules_to` does.
+        """
+        number = address_number(address)
         handle = self._handles.get(number) or self._take_handle(number)
         second = Table(handle >> 20)
         third_byte = second.number - _SECOND_TABLES
         return [
-            self._delay_class(minor),
             Table(FIRST_TABLE),
             Filter(ROOT_TABLE << 20 | 1, 0, 0, link=FIRST_TABLE, hash_mask=0x0000FF00),
             second,
             Filter(FIRST_TABLE << 20 | third_byte << 12 | 1, 0, 0, link=second.number, hash_mask=0x000000FF),
-            Filter(handle, number, _WHOLE, target=minor),
+            Filter(handle, number, _WHOLE, target),
         ]
 
     def forget(self, address: str) -> int | None:
