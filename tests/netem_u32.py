@@ -12,7 +12,6 @@ from emulator.network.netem.messages import DESTINATION, HTB, Hook, U32Request
 from emulator.network.netem.netlink import GET, Netlink
 from emulator.network.netem.rules import BUCKETS, ROOT_TABLE, Filter, Rule, Table
 
-OUT = Hook(HTB, DESTINATION)
 DEPTH = 8
 """Tables that one lookup may go through, as in the kernel."""
 
@@ -61,13 +60,15 @@ class Lookup:
         return None
 
 
-def read_filters(interface: int, hook: Hook = OUT) -> list[Rule]:
-    """Return tables and filters of a hook that the kernel has in this namespace, tables first.
+def read_filters(interface: int, hook: Hook | None = None) -> list[Rule]:
+    """Return tables and filters of a hook that the kernel has in this namespace, tables first; without a hook
+    those of the destinations that this interface delays.
 
     Filters that find addresses send packets through the hook's device.
     """
+    hook = hook or Hook(interface, HTB, DESTINATION)
     request = U32Request()
-    request.update(index=interface, parent=hook.parent)
+    request.update(index=hook.interface, parent=hook.parent)
     with Netlink() as netlink:
         answers = netlink.request(request, RTM_GETTFILTER, GET)
     rules = [rule for answer in answers if (rule := _rule(answer, hook)) is not None]

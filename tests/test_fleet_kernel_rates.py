@@ -40,14 +40,15 @@ class FakeNetem:
 
     refusal = ""
     limits: Any = None
+    fair = False
 
     def __init__(self, **_: Any) -> None:
         type(self).limits = None
 
-    def limit(self, *limits: LinkLimit | None) -> None:
+    def limit(self, up: LinkLimit | None, down: LinkLimit | None, fair: bool) -> None:
         if self.refusal:
             raise NetemUnavailable(self.refusal)
-        type(self).limits = limits
+        type(self).limits, type(self).fair = (up, down), fair
 
     def delay_to(self, address: str, seconds: float) -> None:
         pass
@@ -95,6 +96,13 @@ def test_the_kernel_limits_the_links_of_the_hosts_peer_and_the_delay_line_no_mor
     assert sorted(network.link_classes) == [0, 1]
 
 
+def test_the_kernel_is_told_which_links_are_shared_fairly(kernel: type[FakeNetem]) -> None:
+    for discipline in ("fair", "fifo"):
+        begun(spec(network={"bandwidth": {"up": "1 Mbit/s", "discipline": discipline}}))
+        assert kernel.limits == (LinkLimit(125_000, 12_500), None)
+        assert kernel.fair is (discipline == "fair")
+
+
 def test_a_kernel_that_cannot_leaves_rates_to_the_delay_line_with_the_reason(kernel: type[FakeNetem]) -> None:
     kernel.refusal = "the kernel has no ifb"
     enforcement, network, told = begun(spec())
@@ -107,7 +115,6 @@ def test_a_kernel_that_cannot_leaves_rates_to_the_delay_line_with_the_reason(ker
     ("fields", "why"),
     [
         ({"network": {"overhead": 60}}, "network.overhead is counted for each message"),
-        ({"network": {"bandwidth": {"up": "1 Mbit/s", "discipline": "fair"}}}, "discipline is fair"),
         ({"network": {"bandwidth": {"up": "7 kbit/s"}}}, "less than 8 kbit/s"),
         (
             {

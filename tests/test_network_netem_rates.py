@@ -25,7 +25,7 @@ from emulator.network.netem.netlink import GONE, Netlink
 from emulator.network.netem.refusals import NetemUnavailable
 from emulator.network.netem.shaper import Netem
 
-OWN, PEER, OTHER = "10.9.0.1", "10.9.0.2", "10.9.0.3"
+OWN, PEER, OTHER, SECOND = "10.9.0.1", "10.9.0.2", "10.9.0.3", "10.9.0.4"
 PORT = 9000
 UP, DOWN = 10_000_000, 4_000_000
 """The rates in bit/s."""
@@ -40,14 +40,15 @@ class Place(NamedTuple):
 
 @pytest.fixture(scope="module")
 def place() -> Iterator[Place]:
-    """Two namespaces that are joined; the far one has the addresses of a peer and of another program."""
+    """Two namespaces that are joined; the far one has the addresses of two peers and of another program."""
     need_root()
     with namespace("own") as own, namespace("far") as far:
         connect(own, "eth0", far, "eth0")
         give_address(own, "eth0", OWN, 16)
         give_address(far, "eth0", PEER, 16)
         with configuring(far) as there:
-            there.addr("add", index=there.link_lookup(ifname="eth0")[0], address=OTHER, prefixlen=16)
+            for address in (OTHER, SECOND):
+                there.addr("add", index=there.link_lookup(ifname="eth0")[0], address=address, prefixlen=16)
         with within(own), Netem("eth0", leaf=messages.plain_leaf) as netem:
             try:
                 netem.limit(LinkLimit(UP // 8, 10_000), LinkLimit(DOWN // 8, 10_000))
@@ -80,12 +81,12 @@ def interface(place: Place, name: str = "eth0") -> int:
 class Transfer:
     """TCP from one address to another for a while, by threads."""
 
-    def __init__(self, sender: tuple[str, str], receiver: tuple[str, str]) -> None:
+    def __init__(self, sender: tuple[str, str], receiver: tuple[str, str], port: int) -> None:
         """`sender` and `receiver` are namespaces and addresses."""
         with within(receiver[0]):
-            self._server = socket.create_server((receiver[1], PORT))
+            self._server = socket.create_server((receiver[1], port))
         with within(sender[0]):
-            self._sending = socket.create_connection((receiver[1], PORT), source_address=(sender[1], 0))
+            self._sending = socket.create_connection((receiver[1], port), source_address=(sender[1], 0))
         self._receiving, _ = self._server.accept()
         self.received = 0
         self._threads = [threading.Thread(target=each) for each in (self._send, self._receive)]
@@ -115,9 +116,9 @@ class Transfer:
                 self.received += len(data)
 
 
-def transfer(place: Place, way: int, far: str = PEER) -> Transfer:
+def transfer(place: Place, way: int, far: str = PEER, port: int = PORT) -> Transfer:
     own, other = (place.own, OWN), (place.far, far)
-    return Transfer(own, other) if way == 0 else Transfer(other, own)
+    return Transfer(own, other, port) if way == 0 else Transfer(other, own, port)
 
 
 def test_filters_of_both_ways_send_the_packets_of_peers_through_links(place: Place) -> None:
@@ -127,8 +128,8 @@ def test_filters_of_both_ways_send_the_packets_of_peers_through_links(place: Pla
         for address, seconds in peers.items():
             netem.delay_to(address, seconds)
         index = interface(place)
-        out = messages.Hook(messages.HTB, messages.DESTINATION, interface(place, "trellis-up"))
-        into = messages.Hook(messages.INGRESS, messages.SOURCE, interface(place, "trellis-down"))
+        out = messages.Hook(index, messages.HTB, messages.DESTINATION, interface(place, "trellis-up"))
+        into = messages.Hook(index, messages.INGRESS, messages.SOURCE, interface(place, "trellis-down"))
         to, of = Lookup(read_filters(index, out)), Lookup(read_filters(index, into))
         for address, seconds in peers.items():
             number = int(ipaddress.IPv4Address(address))
@@ -199,6 +200,70 @@ def datagrams(place: Place, way: int, number: int, size: int) -> list[tuple[int,
         except TimeoutError:
             pass
         return came
+
+
+def interleaved(place: Place, way: int, number: int) -> list[str]:
+    """Send datagrams to or from a peer, and as many behind them to or from a second; return whose came."""
+    peers = (PEER, SECOND)
+    with within(place.far):
+        far = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in peers]
+    with within(place.own):
+        own = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    with own, far[0], far[1]:
+        own.bind((OWN, PORT))
+        if way == 0:
+            receiving, senders = far[0], [own, own]
+            receiving.bind(("0.0.0.0", PORT))  # in a namespace without any other network
+        else:
+            receiving, senders = own, far
+            for each, peer in zip(far, peers, strict=True):
+                each.bind((peer, PORT))
+        targets = peers if way == 0 else (OWN, OWN)
+        receiving.settimeout(0.5)
+        for each, target in zip(senders, targets, strict=True):
+            each.sendto(b"", (target, PORT))  # the address of Ethernet is asked for now
+            receiving.recv(1)
+        time.sleep(0.1)
+        for each, target, peer in zip(senders, targets, peers, strict=True):
+            for _ in range(number):
+                each.sendto(peer.encode().ljust(1000), (target, PORT))
+        return [receiving.recv(1000).decode().strip() for _ in range(2 * number)]
+
+
+@pytest.mark.parametrize("way", [0, 1])
+@pytest.mark.parametrize("fair", [True, False])
+def test_peers_share_a_fair_link_and_wait_for_each_other_on_another(
+    place: Place, way: int, fair: bool
+) -> None:
+    with within(place.own), Netem("eth0", leaf=messages.plain_leaf) as netem:
+        netem.limit(LinkLimit(UP // 8, UP // 40), LinkLimit(DOWN // 8, DOWN // 20), fair)
+        netem.delay_to(PEER, 0.010)
+        netem.delay_to(SECOND, 0.0)
+        came = interleaved(place, way, 40)
+        first, second = came[:40].count(PEER), came[:40].count(SECOND)
+        print(f"of the first 40: {first} of the first peer, {second} of the second")
+        assert (second == pytest.approx(20, abs=4)) if fair else (second <= 1)
+
+
+@pytest.mark.parametrize("way, rate", [(0, UP), (1, DOWN)])
+@pytest.mark.parametrize("number", [1, 3])
+def test_a_fair_link_has_its_rate_however_many_share_it(
+    place: Place, way: int, rate: int, number: int
+) -> None:
+    peers = [PEER, SECOND, OTHER][:number]
+    with within(place.own), Netem("eth0", leaf=messages.plain_leaf) as netem, contextlib.ExitStack() as stack:
+        netem.limit(LinkLimit(UP // 8, UP // 80), LinkLimit(DOWN // 8, DOWN // 80), fair=True)
+        for peer in peers:
+            netem.delay_to(peer, 0.010)
+        running = [stack.enter_context(transfer(place, way, peer, PORT + i)) for i, peer in enumerate(peers)]
+        time.sleep(1.5)
+        began, before, goods = time.monotonic(), counts(netem, way), [each.received for each in running]
+        time.sleep(3)
+        seconds, after = time.monotonic() - began, counts(netem, way)
+        shares = [each.received - had for each, had in zip(running, goods, strict=True)]
+    assert 8 * (after.bytes - before.bytes) / seconds == pytest.approx(rate, rel=0.03)
+    print(f"bytes of each: {shares}")
+    assert min(shares) > 0.7 * max(shares)
 
 
 @pytest.mark.parametrize("way, rate", [(0, UP), (1, DOWN)])
@@ -289,7 +354,7 @@ def test_a_queue_of_somebody_else_is_left_alone(place: Place) -> None:
 
 
 def test_a_rate_of_many_gigabits_is_told_in_words_of_64_bits() -> None:
-    message = link_messages.link_class(3, 10**10)
+    message = link_messages.link_class(3, 10**10, 1514)
     message.encode()
     read = messages.HtbRequest(message.data)
     read.decode()

@@ -208,9 +208,9 @@ class Enforcement:
         from emulator.network.netem.refusals import NetemUnavailable
 
         classes, own = bandwidth.all_classes(), network.link_classes[self._peer_at[self._index]]
-        limits = limits_of(classes[own], self._time_scale)
+        up, down = limits = limits_of(classes[own], self._time_scale)
         try:
-            self._netem.limit(*limits)
+            self._netem.limit(up, down, bandwidth.discipline == "fair")
         except NetemUnavailable as why:
             self._rates_refused = str(why)
             return

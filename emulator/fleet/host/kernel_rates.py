@@ -36,8 +36,6 @@ def why_not(spec: TrialSpec, scale: float) -> str:
     assert bandwidth is not None
     if spec.network.overhead:
         return "network.overhead is counted for each message, and the kernel has packets"
-    if bandwidth.discipline == "fair":
-        return "the kernel's link is first in, first out, and network.bandwidth.discipline is fair"
     if any(fault.links is not None and fault.links.bandwidth is not None for fault in spec.faults):
         return "faults change the rates of links"
     rates = [rate for each in bandwidth.all_classes() for rate in (each.up, each.down) if rate]

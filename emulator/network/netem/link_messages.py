@@ -11,17 +11,19 @@ from emulator.network.netem.messages import (
     HTB,
     INGRESS,
     INGRESS_PARENT,
+    ROOT,
     BareRequest,
     Request,
     message,
     rate_class,
+    root,
 )
 
 CLASS = 1
-"""The number of the only class of a device, which all its packets are in."""
-_QUEUE = 2 << 16
+"""The number of the class of a device that has the rate of the link."""
+_CUTTER = 2 << 16
 _NO_LIMIT = 1 << 40
-"""The rate of the queue in bytes a second, of which a packet takes less than a nanosecond."""
+"""The rate of the cutter in bytes a second, of which a packet takes less than a nanosecond."""
 _ETHERNET = 1
 _BURST_NS = 2_000_000
 """The time for which a link that was idle, or whose timer was late, may make up."""
@@ -52,6 +54,10 @@ class TbfRequest(Request):
                 ("buffer", "I"),
                 ("mtu", "I"),
             )
+
+
+class FifoRequest(Request):
+    nla_map = ((1, "TCA_KIND", "asciiz"), (2, "TCA_OPTIONS", "uint32"))
 
 
 class Counts(Request):
@@ -92,27 +98,44 @@ def device_named(index: int) -> nlmsg:
     return _device(index)
 
 
-def link_class(index: int, rate: int) -> nlmsg:
-    """Return the class of a device that sends `rate` bytes a second."""
-    return rate_class(index, CLASS, rate, _BURST_NS)
+def cutter(index: int, largest: int) -> nlmsg:
+    """Return the root of a device, which cuts what is longer than `largest` bytes before its link takes it.
 
-
-def link_queue(index: int, room: int, largest: int) -> nlmsg:
-    """Return the queue of the class, first in, first out, which holds `room` bytes.
-
-    TCP hands over packets of 64 kB where the interface cuts them. The queue is a token bucket, because that
-    cuts what is longer than `largest` bytes before it takes it; it has no limit of its own.
+    TCP hands over packets of 64 kB where the interface cuts them, which HTB does not. A token bucket does,
+    whose own rate is no limit.
     """
-    parms = {"link_layer": _ETHERNET, "rate": 0xFFFFFFFF, "limit": room}
+    parms = {"link_layer": _ETHERNET, "rate": 0xFFFFFFFF}
     options: dict[str, Any] = {
         "attrs": [("TCA_TBF_PARMS", parms), ("TCA_TBF_RATE64", _NO_LIMIT), ("TCA_TBF_BURST", largest)]
     }
-    return message(TbfRequest, index, "tbf", _QUEUE, HTB | CLASS, options)
+    return message(TbfRequest, index, "tbf", _CUTTER, ROOT, options)
 
 
-def queue_counts(index: int) -> nlmsg:
-    """Return the fields that name the queue, to ask for what it has counted."""
-    return message(Counts, index, "tbf", _QUEUE, HTB | CLASS)
+def link(index: int, default: int) -> nlmsg:
+    """Return the HTB in the cutter, with the class of packets that no filter finds, 0 for none."""
+    return root(index, _CUTTER | 1, default)
+
+
+def link_class(index: int, rate: int, largest: int) -> nlmsg:
+    """Return the class of a link of `rate` bytes a second."""
+    return rate_class(index, CLASS, HTB, rate, rate, _BURST_NS, largest)
+
+
+def share_class(index: int, minor: int, rate: int, largest: int) -> nlmsg:
+    """Return the class of one peer on a link that peers share. It has no rate of its own, but borrows."""
+    return rate_class(index, minor, HTB | CLASS, 1, rate, _BURST_NS, largest)
+
+
+def link_queue(index: int, minor: int, room: int) -> nlmsg:
+    """Return the queue of a class, first in, first out, which holds `room` bytes."""
+    made = message(FifoRequest, index, "bfifo", minor + 2 << 16, HTB | minor)
+    made["attrs"].append(("TCA_OPTIONS", room))
+    return made
+
+
+def link_counts(index: int) -> nlmsg:
+    """Return the fields that name the root of a device, to ask for what it has counted."""
+    return message(Counts, index, "tbf", _CUTTER, ROOT)
 
 
 def ingress(index: int) -> nlmsg:

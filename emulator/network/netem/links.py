@@ -21,6 +21,7 @@ from pyroute2.netlink.rtnl.ifinfmsg import ifinfmsg
 from emulator.network.netem import link_messages, messages
 from emulator.network.netem.netlink import GET, GONE, NEW, Netlink
 from emulator.network.netem.refusals import NetemUnavailable, ask, reason
+from emulator.network.netem.rules import Share
 
 _NAMES = ("trellis-up", "trellis-down")
 _ETHERNET_HEADER = 18
@@ -47,11 +48,18 @@ class KernelLinks:
     """The links of one interface. Packets go through them that a filter sends there."""
 
     def __init__(
-        self, netlink: Netlink, interface: int, up: LinkLimit | None, down: LinkLimit | None
+        self, netlink: Netlink, interface: int, up: LinkLimit | None, down: LinkLimit | None, fair: bool
     ) -> None:
-        """Make a link for each limit, and the hooks of filters. Raises NetemUnavailable; nothing stays."""
+        """Make a link for each limit, and the hooks of filters. Peers at the other end share `fair` links.
+
+        Raises NetemUnavailable; nothing stays then.
+        """
         self._netlink = netlink
         self._interface = interface
+        self._fair = fair
+        self._largest = self._mtu() + _ETHERNET_HEADER
+        self._limits: dict[int, LinkLimit] = {}
+        """The limits by the index of the device."""
         self._devices = [0, 0]
         """The indices of the devices of the up and the down link, 0 for one that has no limit."""
         self._has_ingress = False
@@ -64,12 +72,15 @@ class KernelLinks:
         except BaseException:
             self.close()
             raise
-        self.out = messages.Hook(messages.HTB, messages.DESTINATION, self._devices[0])
+        self.out = messages.Hook(interface, messages.HTB, messages.DESTINATION, self._devices[0])
         """The hook of filters of what goes out."""
         self.into: messages.Hook | None = None
         """The hook of filters of what comes in, None if that has no limit."""
         if down is not None:
-            self.into = messages.Hook(messages.INGRESS, messages.SOURCE, self._devices[1])
+            self.into = messages.Hook(interface, messages.INGRESS, messages.SOURCE, self._devices[1])
+        addresses = zip(self._devices, (messages.DESTINATION, messages.SOURCE), strict=True)
+        self.shared = [messages.Hook(each, messages.HTB, at) for each, at in addresses if each and fair]
+        """The hooks of filters at links, which tell whose share a packet is of; none if all is one queue."""
 
     def counts(self) -> list[LinkCounts | None]:
         """Return the counts of the up and the down link, None for one that has no limit.
@@ -78,20 +89,33 @@ class KernelLinks:
         """
         return [self._counts(device) if device else None for device in self._devices]
 
+    def add_share(self, index: int, share: Share) -> None:
+        """Add the class of a peer to a link that peers share, by the index of its device. Raises
+        NetemUnavailable."""
+        made = link_messages.share_class(index, share.minor, self._limits[index].rate, self._largest)
+        self._ask(made, RTM_NEWTCLASS, "a class")
+        self._put_queue(index, share.minor)
+
     def close(self) -> None:
         """Remove the links with the packets that wait. An interface that is gone is no error."""
         _remove(self._netlink, self._interface, _devices(self._netlink), ingress=self._has_ingress)
 
     def _make(self, name: str, limit: LinkLimit) -> int:
+        one_queue = 0 if self._fair else link_messages.CLASS
         self._ask(link_messages.device(name), RTM_NEWLINK, "ifb")
         index = _devices(self._netlink)[name]
-        largest = self._mtu() + _ETHERNET_HEADER
-        self._ask(messages.root(index, default=link_messages.CLASS), RTM_NEWQDISC, "sch_htb")
-        self._ask(link_messages.link_class(index, limit.rate), RTM_NEWTCLASS, "a class")
-        queue = link_messages.link_queue(index, max(limit.room, largest), largest)
-        self._ask(queue, RTM_NEWQDISC, "sch_tbf")
+        self._limits[index] = limit
+        self._ask(link_messages.cutter(index, self._largest), RTM_NEWQDISC, "sch_tbf")
+        self._ask(link_messages.link(index, one_queue), RTM_NEWQDISC, "sch_htb")
+        self._ask(link_messages.link_class(index, limit.rate, self._largest), RTM_NEWTCLASS, "a class")
+        if one_queue:
+            self._put_queue(index, one_queue)
         ask(self._netlink, link_messages.device_up(index), RTM_NEWLINK, GONE, "ifb")
         return index
+
+    def _put_queue(self, index: int, minor: int) -> None:
+        room = max(self._limits[index].room, self._largest)
+        self._ask(link_messages.link_queue(index, minor, room), RTM_NEWQDISC, "sch_bfifo")
 
     def _put_ingress(self) -> None:
         try:
@@ -108,7 +132,7 @@ class KernelLinks:
 
     def _counts(self, device: int) -> LinkCounts:
         flags = NLM_F_REQUEST | NLM_F_ACK | NLM_F_ECHO
-        (answer,) = self._netlink.request(link_messages.queue_counts(device), RTM_GETQDISC, flags)
+        (answer,) = self._netlink.request(link_messages.link_counts(device), RTM_GETQDISC, flags)
         stats = answer.get_attr("TCA_STATS2")
         basic, queue = stats.get_attr("TCA_STATS_BASIC"), stats.get_attr("TCA_STATS_QUEUE")
         return LinkCounts(basic["bytes"], basic["packets"], queue["drops"], queue["backlog"])

@@ -31,6 +31,7 @@ _CLASS_RATE = 1_250_000_000
 _CLASS_BURST = 1 << 20
 _CLASS_QUANTUM = 60_000
 _TICK_NS = 64
+_WORD = 0xFFFFFFFF
 _REDIRECT = 1
 _STOLEN = 4
 
@@ -38,6 +39,8 @@ _STOLEN = 4
 class Hook(NamedTuple):
     """The place of filters: the queue that they belong to, and what they do with packets."""
 
+    interface: int
+    """The index of the interface that has the queue."""
     parent: int
     address: int
     """The place of the address that they compare: `SOURCE` or `DESTINATION`."""
@@ -175,34 +178,38 @@ def probe(kind: str, index: int) -> nlmsg:
     return message(BareRequest, index, kind, handle=0, parent=ROOT)
 
 
-def root(index: int, default: int = 0) -> nlmsg:
+def root(index: int, parent: int = ROOT, default: int = 0) -> nlmsg:
     """Return the HTB itself. A packet that has no class is in the default one, or passes at once."""
     init = {"version": 3, "rate2quantum": 10, "default": default, "debug": 0, "direct_packets": 0}
-    return message(HtbRequest, index, "htb", HTB, ROOT, {"attrs": [("TCA_HTB_INIT", init)]})
+    return message(HtbRequest, index, "htb", HTB, parent, {"attrs": [("TCA_HTB_INIT", init)]})
 
 
 def htb_class(index: int, rule: DelayClass) -> nlmsg:
-    return rate_class(index, rule.minor, _CLASS_RATE, _CLASS_BURST * 1_000_000_000 // _CLASS_RATE)
+    rate, burst_ns = _CLASS_RATE, _CLASS_BURST * 1_000_000_000 // _CLASS_RATE
+    return rate_class(index, rule.minor, HTB, rate, rate, burst_ns, _CLASS_QUANTUM)
 
 
-def rate_class(index: int, minor: int, rate: int, burst_ns: int) -> nlmsg:
-    """Return a class that sends `rate` bytes a second, and what it could have sent in `burst_ns` before."""
-    word, burst = min(rate, 0xFFFFFFFF), burst_ns // _TICK_NS
+def rate_class(
+    index: int, minor: int, parent: int, rate: int, ceiling: int, burst_ns: int, quantum: int
+) -> nlmsg:
+    """Return a class that sends `rate` bytes a second, or up to `ceiling` where its parent can, and at once
+    what it could have sent in `burst_ns` before. Classes of a parent send `quantum` bytes in turn."""
+    burst = burst_ns // _TICK_NS
     parms = {
         "rate_cell": 0,
-        "rate": word,
+        "rate": min(rate, _WORD),
         "ceil_cell": 0,
-        "ceil": word,
+        "ceil": min(ceiling, _WORD),
         "buffer": burst,
         "cbuffer": burst,
-        "quantum": _CLASS_QUANTUM,
+        "quantum": quantum,
         "level": 0,
         "prio": 0,
     }
     attributes: list[tuple[str, Any]] = [("TCA_HTB_PARMS", parms)]
-    if rate != word:
-        attributes += [("TCA_HTB_RATE64", rate), ("TCA_HTB_CEIL64", rate)]
-    return message(HtbRequest, index, "htb", HTB | minor, HTB, {"attrs": attributes})
+    attributes += [("TCA_HTB_RATE64", rate)] if rate > _WORD else []
+    attributes += [("TCA_HTB_CEIL64", ceiling)] if ceiling > _WORD else []
+    return message(HtbRequest, index, "htb", HTB | minor, parent, {"attrs": attributes})
 
 
 def netem_leaf(index: int, rule: DelayClass, seed: int) -> nlmsg:
@@ -224,12 +231,12 @@ def plain_leaf(index: int, rule: DelayClass, seed: int) -> nlmsg:
     return message(BareRequest, index, "pfifo", (rule.minor + 1) << 16, HTB | rule.minor)
 
 
-def hash_table(index: int, rule: Table, hook: Hook) -> nlmsg:
+def hash_table(rule: Table, hook: Hook) -> nlmsg:
     options = {"attrs": [("TCA_U32_DIVISOR", BUCKETS)]}
-    return message(U32Request, index, "u32", rule.handle, hook.parent, options, _IPV4_ONLY)
+    return message(U32Request, hook.interface, "u32", rule.handle, hook.parent, options, _IPV4_ONLY)
 
 
-def u32_filter(index: int, rule: Filter, hook: Hook) -> nlmsg:
+def u32_filter(rule: Filter, hook: Hook) -> nlmsg:
     selector = {
         "flags": _TERMINAL if rule.link is None else 0,
         "nkeys": 1,
@@ -246,12 +253,13 @@ def u32_filter(index: int, rule: Filter, hook: Hook) -> nlmsg:
         attributes.append(("TCA_U32_LINK", rule.link << 20))
     elif hook.through:
         attributes.append(("TCA_U32_ACT", _redirect(hook.through)))
-    return message(U32Request, index, "u32", rule.handle, hook.parent, {"attrs": attributes}, _IPV4_ONLY)
+    options = {"attrs": attributes}
+    return message(U32Request, hook.interface, "u32", rule.handle, hook.parent, options, _IPV4_ONLY)
 
 
-def filter_named(index: int, handle: int, hook: Hook) -> nlmsg:
+def filter_named(handle: int, hook: Hook) -> nlmsg:
     """Return the fields that name a filter, to delete it."""
-    return message(BareRequest, index, "u32", handle, hook.parent, info=_IPV4_ONLY)
+    return message(BareRequest, hook.interface, "u32", handle, hook.parent, info=_IPV4_ONLY)
 
 
 def _redirect(device: int) -> dict[str, Any]:

@@ -34,6 +34,9 @@ _LEAST_LIMIT = 1000
 _LAST_CLASS = 0xFFFD
 """The number of the last class: class n has a queue with the handle n+1, and 0xFFFF is not free."""
 _LAST_NODE = 0xFFF
+_FIRST_SHARE = 2
+"""The number of the first share: the link itself is class 1."""
+_LAST_SHARE = 0xFFF0
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +46,17 @@ class DelayClass:
     minor: int
     delay_ns: int
     limit: int
+
+    @property
+    def key(self) -> tuple[str, int]:
+        return ("class", self.minor)
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """A class of a link that peers share, with what one peer sends or is sent."""
+
+    minor: int
 
     @property
     def key(self) -> tuple[str, int]:
@@ -90,7 +104,7 @@ class Filter:
         return self.handle & ~_LAST_NODE
 
 
-Rule = DelayClass | Table | Filter
+Rule = DelayClass | Share | Table | Filter
 
 
 def address_number(address: str) -> int:
@@ -112,6 +126,8 @@ class Destinations:
         self._packets_per_second = packets_per_second
         self._handles: dict[int, int] = {}
         self._taken: dict[int, set[int]] = {}
+        self._shares: dict[int, int] = {}
+        """The numbers of addresses as classes of shared links, which they keep."""
 
     def minor(self, seconds: float) -> int:
         """Return the class nearest to a one-way delay; 0 is no class.
@@ -137,6 +153,16 @@ class Destinations:
         if minor == 0:
             return self.rules_of(address, None)
         return [self._delay_class(minor), *self.rules_of(address, minor)]
+
+    def rules_of_share(self, address: str) -> list[Rule]:
+        """Return all rules by which a peer has a share of a link of its own.
+
+        Raises ValueError as `rules_to` does, and for more than 65,000 peers.
+        """
+        share = self._shares.setdefault(address_number(address), _FIRST_SHARE + len(self._shares))
+        if share > _LAST_SHARE:
+            raise ValueError(f"a link cannot be shared by more than {_LAST_SHARE} peers")
+        return [Share(share), *self.rules_of(address, share)]
 
     def rules_of(self, address: str, target: int | None) -> list[Rule]:
         """Return the tables and filters by which an address is found; `target` is its class, if it has one.

@@ -25,7 +25,7 @@ from emulator.network.netem import messages
 from emulator.network.netem.links import KernelLinks, LinkCounts, LinkLimit, remove_earlier_links
 from emulator.network.netem.netlink import GET, GONE, NEW, NEW_OR_CHANGED, Netlink
 from emulator.network.netem.refusals import NetemUnavailable, ask, no_netlink, reason
-from emulator.network.netem.rules import QUANTUM, DelayClass, Destinations, Filter, Rule, Table
+from emulator.network.netem.rules import QUANTUM, DelayClass, Destinations, Filter, Rule, Share, Table
 
 Leaf = Callable[[int, DelayClass, int], nlmsg]
 """A function that makes the queue of a class, from the interface's index, the class and a seed."""
@@ -81,9 +81,8 @@ class Netem:
         self._leaf = leaf
         self._destinations = Destinations(quantum)
         self._links: KernelLinks | None = None
-        self._out = messages.Hook(messages.HTB, messages.DESTINATION)
-        self._programmed: dict[tuple[int, tuple[str, int]], Rule] = {}
-        """The rules that the kernel has, by the queue of their hook and their keys."""
+        self._programmed: dict[tuple[int, int, tuple[str, int]], Rule] = {}
+        """The rules that the kernel has, by interface and queue of their hook and their keys."""
         try:
             self._netlink = Netlink()
         except OSError as failure:
@@ -93,6 +92,7 @@ class Netem:
             self._remove_root()
             remove_earlier_links(self._netlink, self._interface)
             self._put_root()
+            self._out = messages.Hook(self._interface, messages.HTB, messages.DESTINATION)
         except BaseException:
             self._netlink.close()
             raise
@@ -105,18 +105,17 @@ class Netem:
     ) -> None:
         self.close()
 
-    def limit(self, up: LinkLimit | None, down: LinkLimit | None) -> None:
+    def limit(self, up: LinkLimit | None, down: LinkLimit | None, fair: bool = False) -> None:
         """Limit all that goes to the destinations of later calls of `delay_to`, before it is delayed, and all
-        that comes from them. None is no limit.
+        that comes from them. None is no limit. Destinations share a `fair` link equally.
 
         Raises NetemUnavailable if the kernel cannot; it limits nothing then.
         """
-        links = KernelLinks(self._netlink, self._interface, up, down)
+        links = KernelLinks(self._netlink, self._interface, up, down, fair)
         self._links, self._out = links, links.out
         try:
             # The first filter tells whether the kernel can send packets through links.
-            for hook in self._hooks:
-                self._program_all(hook, self._destinations.rules_of(_NOWHERE, None))
+            self.delay_to(_NOWHERE, 0.0)
         except NetemUnavailable:
             self._links, self._out = None, self._out._replace(through=0)
             self.forget(_NOWHERE)
@@ -140,11 +139,12 @@ class Netem:
         if self._destinations.minor(seconds) == 0 and self._links is None:
             self.forget(address)
             return
-        for hook in self._hooks:
-            if hook is self._out:
-                self._program_all(hook, self._destinations.rules_to(address, seconds))
-            else:
-                self._program_all(hook, self._destinations.rules_of(address, None))
+        if self._links is not None:
+            for hook in self._links.shared:
+                self._program_all(hook, self._destinations.rules_of_share(address))
+            if self._links.into is not None:
+                self._program_all(self._links.into, self._destinations.rules_of(address, None))
+        self._program_all(self._out, self._destinations.rules_to(address, seconds))
 
     def forget(self, address: str) -> None:
         """Stop delaying packets to this address and limiting those to it and from it. An address without a
@@ -153,10 +153,8 @@ class Netem:
         if handle is None:
             return
         for hook in self._hooks:
-            if self._programmed.pop((hook.parent, ("filter", handle)), None) is not None:
-                self._ask(
-                    messages.filter_named(self._interface, handle, hook), RTM_DELTFILTER, GONE, "to delete it"
-                )
+            if self._programmed.pop((hook.interface, hook.parent, ("filter", handle)), None) is not None:
+                self._ask(messages.filter_named(handle, hook), RTM_DELTFILTER, GONE, "to delete it")
 
     def close(self) -> None:
         """Remove all rules, with the packets that wait. An interface that is gone is no error."""
@@ -168,28 +166,34 @@ class Netem:
             self._netlink.close()
 
     @property
-    def _hooks(self) -> Sequence[messages.Hook]:
-        into = None if self._links is None else self._links.into
-        return [self._out] if into is None else [self._out, into]
+    def _hooks(self) -> list[messages.Hook]:
+        """The hooks of all filters, those at links last."""
+        if self._links is None:
+            return [self._out]
+        into = self._links.into
+        return [self._out, *([] if into is None else [into]), *self._links.shared]
 
     def _program_all(self, hook: messages.Hook, rules: Sequence[Rule]) -> None:
         for rule in rules:
-            key = hook.parent, rule.key
+            key = hook.interface, hook.parent, rule.key
             if self._programmed.get(key) != rule:
                 self._program(hook, rule)
                 self._programmed[key] = rule
 
     def _program(self, hook: messages.Hook, rule: Rule) -> None:
-        index = self._interface
+        index = hook.interface
         match rule:
             case DelayClass():
                 self._ask(messages.htb_class(index, rule), RTM_NEWTCLASS, NEW, "a class")
                 self._ask(self._leaf(index, rule, self._seed), RTM_NEWQDISC, NEW, "sch_netem")
+            case Share():
+                assert self._links is not None
+                self._links.add_share(index, rule)
             case Table():
-                self._ask(messages.hash_table(index, rule, hook), RTM_NEWTFILTER, NEW, "cls_u32")
+                self._ask(messages.hash_table(rule, hook), RTM_NEWTFILTER, NEW, "cls_u32")
             case Filter():
                 what = "act_mirred" if hook.through and rule.link is None else "a filter"
-                self._ask(messages.u32_filter(index, rule, hook), RTM_NEWTFILTER, NEW_OR_CHANGED, what)
+                self._ask(messages.u32_filter(rule, hook), RTM_NEWTFILTER, NEW_OR_CHANGED, what)
 
     def _put_root(self) -> None:
         try:
