@@ -225,5 +225,8 @@ def test_fidelity_tells_of_packets_and_judges_the_rate(tmp_path: Path) -> None:
 def test_fidelity_has_the_reason_and_other_trials_have_no_word_of_it(tmp_path: Path) -> None:
     fidelity = judged(rates_enforced_by="delay line", rates_refused="the kernel has no ifb")
     assert (fidelity.rates_enforced_by, fidelity.rates_refused) == ("delay line", "the kernel has no ifb")
-    judged().write(tmp_path / "fidelity.json")
-    assert not {key for key in json.loads((tmp_path / "fidelity.json").read_text()) if "rates" in key}
+    of_messages = control_pb2.LinkUse(bytes=9, waits=control_pb2.Distribution(buckets=[0], counts=[5]))
+    judged(links=[of_messages, control_pb2.LinkUse()]).write(tmp_path / "fidelity.json")
+    written = json.loads((tmp_path / "fidelity.json").read_text())
+    assert not {key for key in written if "rates" in key}
+    assert written["links"][0]["messages"] == 10 and "packets" not in written["links"][0]

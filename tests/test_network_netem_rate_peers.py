@@ -36,6 +36,7 @@ def fidelity(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 def test_the_kernel_limits_and_the_delay_line_does_not(fidelity: dict[str, Any]) -> None:
     assert (fidelity["enforced_by"], fidelity["rates_enforced_by"]) == ("netem", "kernel")
     assert "rates_refused" not in fidelity
+    assert fidelity["measured"]["probes"] == 0  # they would wait in the links
     for link in fidelity["links"]:
         assert link["messages"] is None and link["packets"] > 1000
 
