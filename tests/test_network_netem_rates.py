@@ -49,11 +49,11 @@ def place() -> Iterator[Place]:
         with configuring(far) as there:
             for address in (OTHER, SECOND):
                 there.addr("add", index=there.link_lookup(ifname="eth0")[0], address=address, prefixlen=16)
-        with within(own), Netem("eth0", leaf=messages.plain_leaf) as netem:
-            try:
+        try:
+            with within(own), Netem("eth0", leaf=messages.plain_leaf) as netem:
                 netem.limit(LinkLimit(UP // 8, 10_000), LinkLimit(DOWN // 8, 10_000))
-            except NetemUnavailable as why:
-                pytest.skip(str(why))
+        except NetemUnavailable as why:
+            pytest.skip(str(why))
         yield Place(own, far)
 
 
