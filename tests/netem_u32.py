@@ -8,7 +8,7 @@ from typing import Any
 from pyroute2.netlink import nlmsg
 from pyroute2.netlink.rtnl import RTM_GETTFILTER
 
-from emulator.network.netem.messages import HTB, U32Request
+from emulator.network.netem.messages import DESTINATION, HTB, Hook, U32Request
 from emulator.network.netem.netlink import GET, Netlink
 from emulator.network.netem.rules import BUCKETS, ROOT_TABLE, Filter, Rule, Table
 
@@ -36,7 +36,8 @@ class Lookup:
             assert len({rule.handle for rule in filters}) == len(filters), "two filters have one handle"
 
     def find(self, address: int) -> int | None:
-        """Return the class of a packet to this address, or None if no filter takes it."""
+        """Return the class of a packet to this address, 0 if the filter that takes it names none, or None if
+        no filter takes it."""
         self.comparisons = 0
         return self._find(address, ROOT_TABLE << 20, 1)
 
@@ -52,22 +53,29 @@ class Lookup:
                 found = self._find(address, rule.link << 20 | chosen << 12, depth + 1)
                 if found is not None:
                     return found
+            elif rule.target is None:
+                return 0
             if rule.target is not None:
                 return rule.target
         return None
 
 
-def read_filters(interface: int) -> list[Rule]:
-    """Return tables and filters of the HTB that the kernel has in this namespace, tables first."""
+def read_filters(interface: int, hook: Hook | None = None) -> list[Rule]:
+    """Return tables and filters of a hook that the kernel has in this namespace, tables first; without a hook
+    those of the destinations that this interface delays.
+
+    Filters that find addresses send packets through the hook's device.
+    """
+    hook = hook or Hook(interface, HTB, DESTINATION)
     request = U32Request()
-    request.update(index=interface, parent=HTB)
+    request.update(index=hook.interface, parent=hook.parent)
     with Netlink() as netlink:
         answers = netlink.request(request, RTM_GETTFILTER, GET)
-    rules = [rule for answer in answers if (rule := _rule(answer)) is not None]
+    rules = [rule for answer in answers if (rule := _rule(answer, hook)) is not None]
     return sorted(rules, key=lambda rule: not isinstance(rule, Table))
 
 
-def _rule(answer: nlmsg) -> Rule | None:
+def _rule(answer: nlmsg, hook: Hook) -> Rule | None:
     handle = answer["handle"]
     options: Any = answer.get_attr("TCA_OPTIONS")
     if options is None or (handle >> 20 == ROOT_TABLE and not handle & 0xFFF):
@@ -75,10 +83,11 @@ def _rule(answer: nlmsg) -> Rule | None:
     if options.get_attr("TCA_U32_DIVISOR") is not None:
         return Table(handle >> 20)
     selector = options.get_attr("TCA_U32_SEL")
-    assert (selector["nkeys"], selector["key_offset"], selector["hoff"]) == (1, 16, 16)
+    assert (selector["nkeys"], selector["key_offset"], selector["hoff"]) == (1, hook.address, hook.address)
     target = options.get_attr("TCA_U32_CLASSID")
     link = options.get_attr("TCA_U32_LINK")
-    assert bool(selector["flags"]) == (target is not None)
+    assert bool(selector["flags"]) == (link is None)
+    assert _device(options) == (hook.through if link is None else 0)
     return Filter(
         handle,
         selector["key_value"],
@@ -87,3 +96,13 @@ def _rule(answer: nlmsg) -> Rule | None:
         link=None if link is None else link >> 20,
         hash_mask=selector["hmask"],
     )
+
+
+def _device(options: Any) -> int:
+    """Return the device through which a filter sends packets, 0 for none."""
+    found = options.get_attr("TCA_U32_ACT")
+    if found is None:
+        return 0
+    action = found.get_attr("TCA_ACT_PRIO_1")
+    assert action.get_attr("TCA_ACT_KIND") == "mirred"
+    return int(action.get_attr("TCA_ACT_OPTIONS").get_attr("TCA_MIRRED_PARMS")["interface"])

@@ -17,8 +17,9 @@ from emulator.contract.random_streams import generator
 from emulator.network.king_like import king_rtt
 from emulator.network.netem import messages
 from emulator.network.netem.netlink import Netlink
+from emulator.network.netem.refusals import NetemUnavailable
 from emulator.network.netem.rules import QUANTUM, DelayClass, Rule, Table
-from emulator.network.netem.shaper import Netem, NetemUnavailable, why_unavailable
+from emulator.network.netem.shaper import Netem, why_unavailable
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,9 @@ load? (what the links of the class took in during the measure phase over what th
 are up), load_max? (of the busiest peer's up link, dropped messages included; null for down links), achieved?
 (the rate in bit/s at which messages left busy links in the measure phase), wait_ms?, wait_p99_ms?,
 wait_max_ms? (by how much messages of the measure phase were later at the link's end than alone on the link;
-mean, 99th percentile, longest), drops bigint (messages, in the whole trial).
+mean, 99th percentile, longest; null where the kernel limits links), drops bigint (messages, in the whole
+trial; the kernel drops packets, which TCP sends again, and no messages). The load of links that the kernel
+limits is that of packets with their headers.
 """
 
 from __future__ import annotations

@@ -12,11 +12,13 @@ _SECONDS: Final = 1e-9
 class LinkUse:
     """The use of the links of one class of peers in one direction, while it is counted."""
 
-    __slots__ = ("busy_bits", "busy_s", "bytes", "drops", "waited_ns", "waits")
+    __slots__ = ("busy_bits", "busy_s", "bytes", "drops", "packets", "waited_ns", "waits")
 
     def __init__(self) -> None:
         self.bytes = 0
         """The bytes of the messages that were not dropped, with what each has in addition on a link."""
+        self.packets = 0
+        """The packets that the kernel's links carried; `bytes` and `drops` are those of packets then."""
         self.drops = 0
         """The messages that did not fit."""
         self.waited_ns = 0

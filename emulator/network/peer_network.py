@@ -125,6 +125,10 @@ class Network:
             raise KeyError(f"the delays from peer {sender} are not known here")
         return self._delays[start + self._places[receiver]]
 
+    def lift_limits(self) -> None:
+        """Leave the rates of links to the kernel."""
+        self.access = self.shared = None
+
     def pack_fair_links(self) -> None:
         """Have fair links of constant rates in `fair` instead of `shared`, if words have room for them."""
         if self.shared is not None:

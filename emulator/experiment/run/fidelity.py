@@ -171,11 +171,13 @@ class LinkReport:
     link_class: int
     way: str
     """The direction: "up" or "down"."""
-    messages: int
+    messages: int | None
+    """None if the kernel limited the links: it counts packets, whose bytes these are, and measures no waits.
+    """
     bytes: int
-    wait_mean_ms: float
-    wait_p99_ms: float
-    wait_max_ms: float
+    wait_mean_ms: float | None
+    wait_p99_ms: float | None
+    wait_max_ms: float | None
     asked_bit_s: int | None
     """The rate of each link, None if it has no limit."""
     achieved_bit_s: float | None
@@ -183,10 +185,12 @@ class LinkReport:
     busy_s: float
     """The time of all links together in which that was measured; 0 where it was not, which is not written."""
     drops: int = 0
-    """The messages that did not fit."""
+    """The messages that did not fit, or the packets if the kernel limited the links."""
     load: float | None = None
     """The bits that the links took in over those that they can carry while their peers are up by the plan;
     None if they have no limit."""
+    packets: int = 0
+    """The packets that went through links that the kernel limited; 0, which is not written, without any."""
 
 
 def link_reports(
@@ -200,19 +204,20 @@ def link_reports(
         LinkReport(
             index >> 1,
             "down" if index & 1 else "up",
-            number,
+            number or None,
             each.bytes,
-            each.waited_ns * 1e-6 / number,
-            each.waits.quantile(0.99) * 1e3,
-            each.waits.maximum * 1e3,
+            each.waited_ns * 1e-6 / number if number else None,
+            each.waits.quantile(0.99) * 1e3 if number else None,
+            each.waits.maximum * 1e3 if number else None,
             asked[index],
             round(each.busy_bits / each.busy_s, 1) if each.busy_s > 0 else None,
             round(each.busy_s, 6),
             each.drops,
             _load(each.bytes, asked[index], seconds[index >> 1]),
+            each.packets,
         )
         for index, each in enumerate(use)
-        if (number := len(each.waits))
+        if (number := len(each.waits)) or each.packets
     ]
 
 
@@ -261,6 +266,11 @@ class Fidelity:
     """The faults at each host."""
     links: list[LinkReport] = field(default_factory=list)
     """The use of links that have a bandwidth."""
+    rates_enforced_by: str = ""
+    """The means that limited the rates of links where netem delayed: "kernel", "delay line", or both where
+    hosts differ. Empty, and not written, elsewhere."""
+    rates_refused: str = ""
+    """The reasons why the kernel did not limit the rates there."""
 
     @property
     def valid(self) -> bool:
@@ -284,9 +294,10 @@ class Fidelity:
                 if not fault[optional]:
                     del fault[optional]
         for link in record["links"]:
-            if not link["busy_s"]:
-                del link["busy_s"]
-        for optional in ("dropped", "faults", "links"):
+            for optional in ("busy_s", "packets"):
+                if not link[optional]:
+                    del link[optional]
+        for optional in ("dropped", "faults", "links", "rates_enforced_by", "rates_refused"):
             if not record[optional]:
                 del record[optional]
         path.write_text(json.dumps(record, indent=2) + "\n")

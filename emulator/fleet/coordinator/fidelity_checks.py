@@ -22,6 +22,7 @@ from emulator.fleet.coordinator.fault_reports import fault_reports
 from emulator.fleet.coordinator.host_words import printable
 from emulator.fleet.coordinator.link_reports import reports_of_links
 from emulator.fleet.coordinator.members import Member
+from emulator.fleet.host.kernel_rates import KERNEL
 from emulator.fleet.host.stop_signals import WORD
 from emulator.runtime.breaches import contract_check, is_checked
 from trellis.v1 import control_pb2
@@ -111,7 +112,7 @@ def judge(coordinator: Coordinator, versions: dict[str, str], early_end: str = "
             "one-way delay error, 99th percentile",
             _quantile(delays, 0.99),
             limits.delay_error_p99,
-            f"{len(delays)} probes",
+            f"{len(delays)} probes{_without_probes(results)}",
         ),
         in_time(
             "join and leave time error, 99th percentile",
@@ -177,7 +178,7 @@ def judge(coordinator: Coordinator, versions: dict[str, str], early_end: str = "
     }
     measured["messages_per_s"] = measured["messages"] / _wall(coordinator)
     measured |= _echoes(results, scale) | _kills(coordinator)
-    enforced_by = printable(", ".join(sorted({result.enforced_by for result in results})) or "nothing")
+    enforced_by = _together(result.enforced_by for result in results) or "nothing"
     hosts = [_report(coordinator, member) for member in members]
     checks = _by_those_that_told(checks, coordinator) + _last_words(coordinator)
     checks = [replace(check, detail=printable(check.detail)) for check in checks]
@@ -192,7 +193,20 @@ def judge(coordinator: Coordinator, versions: dict[str, str], early_end: str = "
         dict(drops),
         faults,
         links,
+        _together(result.rates_enforced_by for result in results),
+        _together(result.rates_refused for result in results),
     )
+
+
+def _together(words: Iterable[str]) -> str:
+    """Return the different words of hosts."""
+    return printable(", ".join(sorted({each for each in words if each})))
+
+
+def _without_probes(results: Sequence[control_pb2.HostFidelity]) -> str:
+    """Return why hosts sent no probes, if some did not."""
+    by_kernel = any(result.rates_enforced_by == KERNEL for result in results)
+    return "; they would wait in links that the kernel limits" if by_kernel else ""
 
 
 def _by_those_that_told(checks: list[Check], coordinator: Coordinator) -> list[Check]:

@@ -20,6 +20,7 @@ def reports_of_links(
     for result in results:
         for whole, part in zip(use, result.links, strict=False):
             whole.bytes += part.bytes
+            whole.packets += part.packets
             whole.drops += part.drops
             whole.waited_ns += part.waited_ns
             whole.busy_bits += part.busy_bits

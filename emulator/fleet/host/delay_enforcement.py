@@ -1,4 +1,4 @@
-"""The choice of what applies the delays between hosts, delay line or kernel, and the test that it does."""
+"""The choice of what applies delays and rates between hosts, delay line or kernel, and its test."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 
 from emulator.contract.random_streams import stream
 from emulator.experiment.file.spec import RealTime, TrialSpec
+from emulator.fleet.host.kernel_rates import DELAY_LINE, KERNEL, KernelRates, limits_of, why_not
 from emulator.network.echo import measure_round_trips, serve_echo
 from emulator.network.peer_network import Network
+from emulator.runtime.realtime.agenda import Agenda
 from emulator.runtime.realtime.clock import TrialClock
 from trellis.v1 import control_pb2
 
@@ -37,6 +39,9 @@ class Enforcement:
         self._echo: asyncio.DatagramTransport | None = None
         self._unavailable = "the host is not allowed to program the kernel (chart value netem.enabled)"
         self._refused = ""
+        self._rates: KernelRates | None = None
+        self._rates_refused: str | None = None
+        """Why the kernel does not limit the rates of links although it delays, None if there are no rates."""
         self._partners: list[int] = []
         self._echoes: list[control_pb2.Echo] = []
         self._index = 0
@@ -81,10 +86,18 @@ class Enforcement:
         """Whether the kernel delays what goes to other hosts."""
         return self._netem is not None
 
+    @property
+    def limits_rates(self) -> bool:
+        """This is true if the kernel limits the rates of this host's links."""
+        return self._rates is not None
+
     def begin(
         self, assignment: control_pb2.Assignment, spec: TrialSpec, network: Network, start: control_pb2.Start
     ) -> None:
-        """Set up the delays of a trial that is about to start. Raises NotEnforced."""
+        """Set up the delays of a trial that is about to start, and have the kernel limit rates if it can.
+
+        Raises NotEnforced.
+        """
         self._close_netem()
         self._echoes = []
         self._index = assignment.host_index
@@ -98,6 +111,7 @@ class Enforcement:
         self._refused = self._open_netem(spec, alone=hosts == len(assignment.host_of_peer))
         if self._refused and spec.network.enforce == "netem":
             raise NotEnforced(f"the experiment asks for netem: {self._refused}")
+        self._limit_rates(spec, network)
         offsets = stream(spec.seed, "echoes").sample(range(1, hosts), min(_PARTNERS, hosts - 1))
         self._partners = [(self._index + offset) % hosts for offset in offsets]
         for offset in offsets if self.in_kernel else ():
@@ -126,10 +140,20 @@ class Enforcement:
         if self._echoing:
             await self._measure(after=True)
 
+    def follow(self, agenda: Agenda, clock: TrialClock, spec: TrialSpec) -> None:
+        """Put the measurements of the kernel's links on the agenda."""
+        if self._rates is not None:
+            self._rates.follow(agenda, clock, spec.phases)
+
     def report(self, result: control_pb2.HostFidelity) -> None:
-        """Add what applied the delays, and what was measured, to the host's report."""
+        """Add what applied the delays and rates, and what was measured, to the host's report."""
         result.enforced_by = "netem" if self.in_kernel else "delay line"
         result.netem_refused = self._refused
+        if self._rates is not None:
+            result.rates_enforced_by = KERNEL
+            result.links.extend(self._rates.uses())
+        elif self._rates_refused is not None:
+            result.rates_enforced_by, result.rates_refused = DELAY_LINE, self._rates_refused
         result.echoes.extend(self._echoes)
 
     @property
@@ -164,7 +188,8 @@ class Enforcement:
             return "there are several peers to a host"
         if any(":" in address.rpartition(":")[0] for address in self._addresses):
             return "the hosts have IPv6 addresses, and netem's filters know IPv4 alone"
-        from emulator.network.netem.shaper import Netem, NetemUnavailable
+        from emulator.network.netem.refusals import NetemUnavailable
+        from emulator.network.netem.shaper import Netem
 
         try:
             self._netem = Netem(seed=spec.seed)
@@ -172,7 +197,28 @@ class Enforcement:
             return str(why)
         return ""
 
+    def _limit_rates(self, spec: TrialSpec, network: Network) -> None:
+        """Have the kernel limit the rates of the host's peer if it can; else the delay line does."""
+        bandwidth = spec.network.bandwidth
+        if self._netem is None or bandwidth is None:
+            return
+        self._rates_refused = why_not(spec, self._time_scale)
+        if self._rates_refused:
+            return
+        from emulator.network.netem.refusals import NetemUnavailable
+
+        classes, own = bandwidth.all_classes(), network.link_classes[self._peer_at[self._index]]
+        up, down = limits = limits_of(classes[own], self._time_scale)
+        try:
+            self._netem.limit(up, down, bandwidth.discipline == "fair")
+        except NetemUnavailable as why:
+            self._rates_refused = str(why)
+            return
+        network.lift_limits()
+        self._rates = KernelRates(self._netem.link_counts, limits, own, len(classes))
+
     def _close_netem(self) -> None:
+        self._rates = self._rates_refused = None
         if self._netem is not None:
             self._netem.close()
             self._netem = None

@@ -196,8 +196,10 @@ class Membership:
             network_faults=self._faults,
         )
         controller.follow()
-        observer = Observer(host, spec, stream(spec.seed, "probes", name))
+        probing = not enforcement.limits_rates
+        observer = Observer(host, spec, stream(spec.seed, "probes", name), probing)
         observer.follow()
+        enforcement.follow(host.agenda, clock, spec)
         try:
             try:
                 with span("run peers"):

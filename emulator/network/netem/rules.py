@@ -4,7 +4,8 @@ A packet's destination address is looked up in two hash tables of 256 buckets: t
 table, the fourth byte a bucket of it, and in the bucket a filter for the whole address names the class. That
 finds one of 5,000 destinations by three comparisons in a cluster whose pods share the first two bytes.
 Addresses that differ only in these bytes share a bucket and are compared one by one. A packet that matches no
-filter has no class, and no delay.
+filter has no class, and no delay. Where the kernel limits rates, the filters of destinations also send
+packets through the up link, and tables of the same form find the sources whose packets take the down link.
 """
 
 from __future__ import annotations
@@ -33,6 +34,9 @@ _LEAST_LIMIT = 1000
 _LAST_CLASS = 0xFFFD
 """The number of the last class: class n has a queue with the handle n+1, and 0xFFFF is not free."""
 _LAST_NODE = 0xFFF
+_FIRST_SHARE = 2
+"""The number of the first share: the link itself is class 1."""
+_LAST_SHARE = 0xFFF0
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +46,17 @@ class DelayClass:
     minor: int
     delay_ns: int
     limit: int
+
+    @property
+    def key(self) -> tuple[str, int]:
+        return ("class", self.minor)
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """A class of a link that peers share, with what one peer sends or is sent."""
+
+    minor: int
 
     @property
     def key(self) -> tuple[str, int]:
@@ -68,7 +83,8 @@ class Filter:
     """One comparison of the destination address, in a bucket of a table.
 
     If the address, masked by `mask`, is `value`, the packet belongs to the class `target`, or is looked up in
-    the table `link`, in the bucket that the bits under `hash_mask` give.
+    the table `link`, in the bucket that the bits under `hash_mask` give. With neither it is found, and has no
+    class.
     """
 
     handle: int
@@ -88,7 +104,7 @@ class Filter:
         return self.handle & ~_LAST_NODE
 
 
-Rule = DelayClass | Table | Filter
+Rule = DelayClass | Share | Table | Filter
 
 
 def address_number(address: str) -> int:
@@ -110,6 +126,8 @@ class Destinations:
         self._packets_per_second = packets_per_second
         self._handles: dict[int, int] = {}
         self._taken: dict[int, set[int]] = {}
+        self._shares: dict[int, int] = {}
+        """The numbers of addresses as classes of shared links, which they keep."""
 
     def minor(self, seconds: float) -> int:
         """Return the class nearest to a one-way delay; 0 is no class.
@@ -128,22 +146,39 @@ class Destinations:
         """Return all rules that one destination needs, in the order in which the kernel takes them.
 
         The last rule is the destination's filter. The rules before it may be there already for other
-        destinations. Raises ValueError for a bad address, for a delay that has no class, and when 4,095
-        destinations have the same last two bytes.
+        destinations. A delay that is rounded to 0 has a filter without a class. Raises ValueError for a bad
+        address, for a delay that has no class, and when 4,095 destinations have the same last two bytes.
         """
-        number, minor = address_number(address), self.minor(seconds)
+        minor = self.minor(seconds)
         if minor == 0:
-            raise ValueError(f"a delay of {seconds} s needs no rule")
+            return self.rules_of(address, None)
+        return [self._delay_class(minor), *self.rules_of(address, minor)]
+
+    def rules_of_share(self, address: str) -> list[Rule]:
+        """Return all rules by which a peer has a share of a link of its own.
+
+        Raises ValueError as `rules_to` does, and for more than 65,000 peers.
+        """
+        share = self._shares.setdefault(address_number(address), _FIRST_SHARE + len(self._shares))
+        if share > _LAST_SHARE:
+            raise ValueError(f"a link cannot be shared by more than {_LAST_SHARE} peers")
+        return [Share(share), *self.rules_of(address, share)]
+
+    def rules_of(self, address: str, target: int | None) -> list[Rule]:
+        """Return the tables and filters by which an address is found; `target` is its class, if it has one.
+
+        Raises ValueError as `rules_to` does.
+        """
+        number = address_number(address)
         handle = self._handles.get(number) or self._take_handle(number)
         second = Table(handle >> 20)
         third_byte = second.number - _SECOND_TABLES
         return [
-            self._delay_class(minor),
             Table(FIRST_TABLE),
             Filter(ROOT_TABLE << 20 | 1, 0, 0, link=FIRST_TABLE, hash_mask=0x0000FF00),
             second,
             Filter(FIRST_TABLE << 20 | third_byte << 12 | 1, 0, 0, link=second.number, hash_mask=0x000000FF),
-            Filter(handle, number, _WHOLE, target=minor),
+            Filter(handle, number, _WHOLE, target),
         ]
 
     def forget(self, address: str) -> int | None:

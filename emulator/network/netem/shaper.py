@@ -1,12 +1,11 @@
-"""Delays packets that leave this network namespace, by their destination, with the kernel's netem."""
+"""Delays packets that leave this network namespace, by their destination, with the kernel's netem, and limits
+the rates of what it exchanges with these destinations."""
 
 from __future__ import annotations
 
 import errno
-import os
-import platform
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import TracebackType
 
 from pyroute2.netlink import nlmsg
@@ -23,18 +22,18 @@ from pyroute2.netlink.rtnl.ifinfmsg import ifinfmsg
 from pyroute2.netlink.rtnl.rtmsg import rtmsg
 
 from emulator.network.netem import messages
+from emulator.network.netem.links import KernelLinks, LinkCounts, LinkLimit, remove_earlier_links
 from emulator.network.netem.netlink import GET, GONE, NEW, NEW_OR_CHANGED, Netlink
-from emulator.network.netem.rules import QUANTUM, DelayClass, Destinations, Filter, Rule, Table
+from emulator.network.netem.refusals import NetemUnavailable, ask, no_netlink, reason
+from emulator.network.netem.rules import QUANTUM, DelayClass, Destinations, Filter, Rule, Share, Table
 
 Leaf = Callable[[int, DelayClass, int], nlmsg]
 """A function that makes the queue of a class, from the interface's index, the class and a seed."""
 
 _LOOPBACK = 1
 """The index of `lo` in every network namespace."""
-
-
-class NetemUnavailable(Exception):
-    """The kernel has no netem, or this process may not use it; the message says which."""
+_NOWHERE = "0.0.0.0"
+"""An address that no packet has."""
 
 
 def why_unavailable() -> str | None:
@@ -51,14 +50,14 @@ def why_unavailable() -> str | None:
                     netlink.request(messages.probe(kind, _LOOPBACK), RTM_NEWQDISC, NEW)
                 except OSError as refusal:
                     if refusal.errno != errno.EINVAL:
-                        return _reason(refusal, f"sch_{kind}")
+                        return reason(refusal, f"sch_{kind}")
     except OSError as failure:
-        return _no_netlink(failure)
+        return no_netlink(failure)
     return None
 
 
 class Netem:
-    """A context manager with the delays of one interface.
+    """A context manager with the delays of one interface, and with its rates if they are limited.
 
     Each destination's packets wait in the class whose delay is nearest to what was asked; all other packets
     pass at once. Only leaving packets are delayed: when both ends do so, a round trip takes twice the one-way
@@ -81,15 +80,19 @@ class Netem:
         self._seed = seed
         self._leaf = leaf
         self._destinations = Destinations(quantum)
-        self._programmed: dict[tuple[str, int], Rule] = {}
+        self._links: KernelLinks | None = None
+        self._programmed: dict[tuple[int, int, tuple[str, int]], Rule] = {}
+        """The rules that the kernel has, by interface and queue of their hook and their keys."""
         try:
             self._netlink = Netlink()
         except OSError as failure:
-            raise NetemUnavailable(_no_netlink(failure)) from failure
+            raise NetemUnavailable(no_netlink(failure)) from failure
         try:
             self._interface = _find_interface(self._netlink, interface)
             self._remove_root()
+            remove_earlier_links(self._netlink, self._interface)
             self._put_root()
+            self._out = messages.Hook(self._interface, messages.HTB, messages.DESTINATION)
         except BaseException:
             self._netlink.close()
             raise
@@ -102,6 +105,30 @@ class Netem:
     ) -> None:
         self.close()
 
+    def limit(self, up: LinkLimit | None, down: LinkLimit | None, fair: bool = False) -> None:
+        """Limit all that goes to the destinations of later calls of `delay_to`, before it is delayed, and all
+        that comes from them. None is no limit. Destinations share a `fair` link equally.
+
+        Raises NetemUnavailable if the kernel cannot; it limits nothing then.
+        """
+        links = KernelLinks(self._netlink, self._interface, up, down, fair)
+        self._links, self._out = links, links.out
+        try:
+            # The first filter tells whether the kernel can send packets through links.
+            self.delay_to(_NOWHERE, 0.0)
+        except NetemUnavailable:
+            self._links, self._out = None, self._out._replace(through=0)
+            self.forget(_NOWHERE)
+            links.close()
+            raise
+
+    def link_counts(self) -> list[LinkCounts | None]:
+        """Return what the up and the down link have carried, None for one that the kernel does not limit.
+
+        Raises OSError if a link is gone.
+        """
+        return [None, None] if self._links is None else self._links.counts()
+
     def delay_to(self, address: str, seconds: float) -> None:
         """Delay packets to an IPv4 address by `seconds` from now on, in the place of an earlier delay.
 
@@ -109,37 +136,64 @@ class Netem:
         few tenths of a millisecond. Raises ValueError as `Destinations.rules_to` does, NetemUnavailable if
         the kernel refuses, after which the call can be made again.
         """
-        if self._destinations.minor(seconds) == 0:
+        if self._destinations.minor(seconds) == 0 and self._links is None:
             self.forget(address)
             return
-        for rule in self._destinations.rules_to(address, seconds):
-            if self._programmed.get(rule.key) != rule:
-                self._program(rule)
-                self._programmed[rule.key] = rule
+        if self._links is not None:
+            for hook in self._links.shared:
+                self._program_all(hook, self._destinations.rules_of_share(address))
+            if self._links.into is not None:
+                self._program_all(self._links.into, self._destinations.rules_of(address, None))
+        self._program_all(self._out, self._destinations.rules_to(address, seconds))
 
     def forget(self, address: str) -> None:
-        """Stop delaying packets to this address. An address without a delay is no error."""
+        """Stop delaying packets to this address and limiting those to it and from it. An address without a
+        delay is no error."""
         handle = self._destinations.forget(address)
-        if handle is not None and self._programmed.pop(("filter", handle), None) is not None:
-            self._ask(messages.filter_named(self._interface, handle), RTM_DELTFILTER, GONE, "to delete it")
+        if handle is None:
+            return
+        for hook in self._hooks:
+            if self._programmed.pop((hook.interface, hook.parent, ("filter", handle)), None) is not None:
+                self._ask(messages.filter_named(handle, hook), RTM_DELTFILTER, GONE, "to delete it")
 
     def close(self) -> None:
         """Remove all rules, with the packets that wait. An interface that is gone is no error."""
         try:
             self._remove_root()
+            if self._links is not None:
+                self._links.close()
         finally:
             self._netlink.close()
 
-    def _program(self, rule: Rule) -> None:
-        index = self._interface
+    @property
+    def _hooks(self) -> list[messages.Hook]:
+        """The hooks of all filters, those at links last."""
+        if self._links is None:
+            return [self._out]
+        into = self._links.into
+        return [self._out, *([] if into is None else [into]), *self._links.shared]
+
+    def _program_all(self, hook: messages.Hook, rules: Sequence[Rule]) -> None:
+        for rule in rules:
+            key = hook.interface, hook.parent, rule.key
+            if self._programmed.get(key) != rule:
+                self._program(hook, rule)
+                self._programmed[key] = rule
+
+    def _program(self, hook: messages.Hook, rule: Rule) -> None:
+        index = hook.interface
         match rule:
             case DelayClass():
                 self._ask(messages.htb_class(index, rule), RTM_NEWTCLASS, NEW, "a class")
                 self._ask(self._leaf(index, rule, self._seed), RTM_NEWQDISC, NEW, "sch_netem")
+            case Share():
+                assert self._links is not None
+                self._links.add_share(index, rule)
             case Table():
-                self._ask(messages.hash_table(index, rule), RTM_NEWTFILTER, NEW, "cls_u32")
+                self._ask(messages.hash_table(rule, hook), RTM_NEWTFILTER, NEW, "cls_u32")
             case Filter():
-                self._ask(messages.u32_filter(index, rule), RTM_NEWTFILTER, NEW_OR_CHANGED, "a filter")
+                what = "act_mirred" if hook.through and rule.link is None else "a filter"
+                self._ask(messages.u32_filter(rule, hook), RTM_NEWTFILTER, NEW_OR_CHANGED, what)
 
     def _put_root(self) -> None:
         try:
@@ -147,22 +201,17 @@ class Netem:
         except OSError as refusal:
             if refusal.errno == errno.EEXIST:
                 raise NetemUnavailable("the interface has a root qdisc of somebody else") from refusal
-            raise NetemUnavailable(_reason(refusal, "sch_htb")) from refusal
+            raise NetemUnavailable(reason(refusal, "sch_htb")) from refusal
 
     def _remove_root(self) -> None:
         try:
             self._netlink.request(messages.root_named(self._interface), RTM_DELQDISC, GONE)
         except OSError as refusal:
             if refusal.errno not in (errno.ENOENT, errno.EINVAL, errno.ENODEV):
-                raise NetemUnavailable(_reason(refusal, "sch_htb")) from refusal
+                raise NetemUnavailable(reason(refusal, "sch_htb")) from refusal
 
     def _ask(self, message: nlmsg, kind: int, flags: int, what: str) -> None:
-        try:
-            self._netlink.request(message, kind, flags)
-        except OSError as refusal:
-            # A part of a class stays if the kernel refused the class's queue before.
-            if not (flags == NEW and refusal.errno == errno.EEXIST):
-                raise NetemUnavailable(_reason(refusal, what)) from refusal
+        ask(self._netlink, message, kind, flags, what)
 
 
 def _find_interface(netlink: Netlink, name: str | None) -> int:
@@ -183,17 +232,3 @@ def _find_interface(netlink: Netlink, name: str | None) -> int:
     if not defaults:
         raise NetemUnavailable("there is no default route by which to choose the interface; name it")
     return int(min(defaults)[1])
-
-
-def _reason(refusal: OSError, what: str) -> str:
-    match refusal.errno:
-        case errno.EPERM | errno.EACCES:
-            return "this process may not change its network namespace: it has no capability NET_ADMIN"
-        case errno.ENOENT if what.startswith(("sch_", "cls_")):
-            return f"the kernel {platform.release()} has no {what}"
-        case code:
-            return f"the kernel {platform.release()} refuses {what}: {os.strerror(code or 0)}"
-
-
-def _no_netlink(failure: OSError) -> str:
-    return f"there is no netlink here: {failure.strerror or failure}"

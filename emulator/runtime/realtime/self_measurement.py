@@ -30,13 +30,15 @@ _RECORD_PERIOD = 0.05
 class Observer:
     """Sends probes and writes metrics, by the host's agenda."""
 
-    def __init__(self, host: Host, spec: TrialSpec, random: Random) -> None:
+    def __init__(self, host: Host, spec: TrialSpec, random: Random, probing: bool = True) -> None:
+        """Probes are not sent without `probing`, because they would wait in links that the kernel limits."""
         self._host = host
         self._spec = spec
         self._random = random
         self._cpu_before = 0.0
         self._probe_period = max(_PROBE_PERIOD, (max(host.host_of) + 1) / _PROBES_PER_S)
-        self._own_peers = [peer for peer, index in enumerate(host.host_of) if index == host.index]
+        own = [peer for peer, index in enumerate(host.host_of) if index == host.index]
+        self._probing_peers = own if probing else []
 
     def follow(self) -> None:
         """Put the measurements of the whole trial on the agenda."""
@@ -47,7 +49,7 @@ class Observer:
         agenda.add(phases.measure_start, self._host.network.count_links, True)
         agenda.add(phases.measure_end, self._host.network.count_links, False)
         agenda.add(self._spec.telemetry.metrics_interval, self._write_interval)
-        if self._own_peers:
+        if self._probing_peers:
             agenda.add(self._random.random() * self._probe_period, self._probe)
 
     def observe_end(self) -> None:
@@ -102,7 +104,7 @@ class Observer:
 
     def _probe(self) -> None:
         host = self._host
-        sender, receiver = self._random.choice(self._own_peers), self._random.randrange(len(host.host_of))
+        sender, receiver = self._random.choice(self._probing_peers), self._random.randrange(len(host.host_of))
         if sender != receiver:
             host.probe(sender, receiver)
         host.agenda.add(host.clock.now() + self._probe_period, self._probe)
