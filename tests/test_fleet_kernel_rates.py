@@ -67,13 +67,15 @@ def kernel(monkeypatch: pytest.MonkeyPatch) -> type[FakeNetem]:
     return FakeNetem
 
 
-def begun(asked: Any, host: str = "host-0") -> tuple[Enforcement, Network, control_pb2.HostFidelity]:
+def begun(
+    asked: Any, host: str = "host-0", allowed: bool = True, lacking: str = ""
+) -> tuple[Enforcement, Network, control_pb2.HostFidelity]:
     """A host at which a trial begins, the network that is left to its delay line, and what it reports."""
     coordinator = Coordinator(asked, draw_plan(asked), "experiment", "trial")
     assignment = [register(coordinator, each) for each in ("host-0", "host-1")][int(host[-1])]
     network = network_in(assignment, asked)
-    enforcement = Enforcement("10.0.0.1:7001", netem=True)
-    enforcement._unavailable = ""
+    enforcement = Enforcement("10.0.0.1:7001", netem=allowed)
+    enforcement._unavailable = lacking
     addresses = ["10.0.0.1:7001", "10.0.0.2:7001"]
     enforcement.begin(assignment, asked, network, control_pb2.Start(addresses=addresses))
     told = control_pb2.HostFidelity()
@@ -230,3 +232,13 @@ def test_fidelity_has_the_reason_and_other_trials_have_no_word_of_it(tmp_path: P
     written = json.loads((tmp_path / "fidelity.json").read_text())
     assert not {key for key in written if "rates" in key}
     assert written["links"][0]["messages"] == 10 and "packets" not in written["links"][0]
+
+
+def test_fidelity_has_the_reason_why_netem_did_not_delay_at_a_host_that_may_use_it(tmp_path: Path) -> None:
+    lacking = "the kernel has no sch_netem"
+    asked = spec_of(5, network={"latency": LATENCY})
+    reasons = [begun(asked, allowed=allowed, lacking=lacking)[2].netem_refused for allowed in (True, False)]
+    assert reasons == [lacking, ""]
+    for refused in reasons:
+        judged(netem_refused=refused).write(tmp_path / "fidelity.json")
+        assert json.loads((tmp_path / "fidelity.json").read_text()).get("netem_refused", "") == refused

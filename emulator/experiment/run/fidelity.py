@@ -266,6 +266,9 @@ class Fidelity:
     """The faults at each host."""
     links: list[LinkReport] = field(default_factory=list)
     """The use of links that have a bandwidth."""
+    netem_refused: str = ""
+    """The reasons why netem did not delay at hosts that may use it and were asked to. Empty, and not written,
+    elsewhere."""
     rates_enforced_by: str = ""
     """The means that limited the rates of links where netem delayed: "kernel", "delay line", or both where
     hosts differ. Empty, and not written, elsewhere."""
@@ -297,7 +300,9 @@ class Fidelity:
             for optional in ("busy_s", "packets"):
                 if not link[optional]:
                     del link[optional]
-        for optional in ("dropped", "faults", "links", "rates_enforced_by", "rates_refused"):
+        for optional in (
+            "dropped", "faults", "links", "netem_refused", "rates_enforced_by", "rates_refused"
+        ):  # fmt: skip
             if not record[optional]:
                 del record[optional]
         path.write_text(json.dumps(record, indent=2) + "\n")

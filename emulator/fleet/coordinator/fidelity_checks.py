@@ -193,6 +193,7 @@ def judge(coordinator: Coordinator, versions: dict[str, str], early_end: str = "
         dict(drops),
         faults,
         links,
+        _together(result.netem_refused for result in results),
         _together(result.rates_enforced_by for result in results),
         _together(result.rates_refused for result in results),
     )

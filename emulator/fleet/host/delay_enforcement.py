@@ -148,7 +148,7 @@ class Enforcement:
     def report(self, result: control_pb2.HostFidelity) -> None:
         """Add what applied the delays and rates, and what was measured, to the host's report."""
         result.enforced_by = "netem" if self.in_kernel else "delay line"
-        result.netem_refused = self._refused
+        result.netem_refused = self._refused if self._allowed else ""
         if self._rates is not None:
             result.rates_enforced_by = KERNEL
             result.links.extend(self._rates.uses())
