@@ -116,7 +116,7 @@ def test_the_waiting_page_shows_progress_and_escapes_what_it_shows(run, ask):
     assert "1 of 3 trials have ended" in page
     assert '<progress max="80" value="12">' in page
     assert "&lt;late&gt;" in page and "<late>" not in page
-    assert "delivered<br>host-1 is the slowest &lt;host&gt;" in page
+    assert " done<br>host-1 is the slowest &lt;host&gt;" in page
     finish(run)
     assert "the report is being written" in ask("/")[2].decode()
 

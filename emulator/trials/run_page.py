@@ -85,8 +85,6 @@ def _row(trial: TrialStanding) -> str:
     if trial.state == "running" and progress is not None:
         told = (
             f'<progress max="{progress.trial_end:g}" value="{progress.trial_time:g}"></progress> '
-            f"{escape(progress.phase)}, {progress.trial_time:.0f} of {progress.trial_end:.0f} s, "
-            f"{progress.peers_up} peers up, {progress.delivered} delivered"
-            f"{'<br>' if progress.held_up else ''}{escape(progress.held_up)}"
+            f"{escape(progress.told())}{'<br>' if progress.held_up else ''}{escape(progress.held_up)}"
         )
     return f"<tr><td>{escape(trial.trial)}</td><td>{escape(trial.state)}</td><td>{told}</td></tr>"

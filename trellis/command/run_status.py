@@ -50,8 +50,6 @@ def no_run(name: str) -> str:
 
 def trial_lines(standing: Standing) -> Iterator[str]:
     """Yield how many trials are in which state, and a line for each of the last that have begun."""
-    from trellis.command.terminal import told
-
     if not standing.trials:
         yield standing.problem or "no trial has begun yet"
         return
@@ -60,7 +58,7 @@ def trial_lines(standing: Standing) -> Iterator[str]:
     telling = [trial for trial in standing.trials if trial.state != "planned"]
     for trial in telling[-_MAX_TRIALS:]:
         running = trial.state == "running" and trial.progress is not None
-        text = told(trial.progress, None) if running and trial.progress else "; ".join(trial.reasons)
+        text = trial.progress.told() if running and trial.progress else "; ".join(trial.reasons)
         yield f"  {trial.trial}: {trial.state}{': ' if text else ''}{text}"
         if running and trial.progress and trial.progress.held_up:
             yield f"    ! {trial.progress.held_up}"

@@ -39,19 +39,9 @@ class Clock:
 
 
 def told(snapshot: Snapshot, left: float | None) -> str:
-    """Return a snapshot in words."""
-    if snapshot.phase == "plan":
-        return "drawing the plan"
-    text = (
-        f"{snapshot.phase}, {snapshot.trial_time:.0f} of {snapshot.trial_end:.0f} s, "
-        f"{counted(snapshot.peers_up, 'peer')} up, "
-    )
-    asked, done = snapshot.words
-    text += f"{snapshot.asked:,} {asked}, {snapshot.delivered:,} {done}"
-    if snapshot.hosts_lost:
-        lost = f"{counted(snapshot.hosts_lost, 'host')} lost"
-        text += f" at least, of the hosts that told ({lost})"
-    return text if left is None else f"{text}, {_span(left)} left"
+    """Return a snapshot in words, with the wall seconds that are left."""
+    text = snapshot.told()
+    return text if left is None or snapshot.phase == "plan" else f"{text}, {_span(left)} left"
 
 
 def _span(seconds: float) -> str:
