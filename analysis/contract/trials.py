@@ -15,8 +15,6 @@ from emulator.experiment.file.spec import ExperimentSpec, RealTime, TrialSpec
 from emulator.experiment.file.variants import trials
 from emulator.experiment.run.directory import RunDirectory, TrialDirectory
 
-_NICE_SECONDS = (0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1800, 3600)
-_INTERVALS = 30
 _TRIALS = pa.schema(
     [
         ("trial", pa.string()),
@@ -78,10 +76,8 @@ class TrialRecord:
 
     @property
     def interval_s(self) -> float:
-        """The width (s) of an interval of its time series: about 30 of them, none shorter than the
-        metrics'."""
-        least = max(self.spec.phases.measure / _INTERVALS, self.spec.telemetry.metrics_interval)
-        return next((float(s) for s in _NICE_SECONDS if s >= least), float(_NICE_SECONDS[-1]))
+        """The width (s) of an interval of its time series."""
+        return self.spec.interval
 
 
 def read_experiment(run: RunDirectory) -> ExperimentSpec:
