@@ -112,7 +112,9 @@ class Observer:
         peers = [(peer, session.sampled_components()) for peer, session in up if session.sampled]
         if peers:
             self._write_records(host.recorder.write_samples(host.clock.now_ns(), peers))
-        host.agenda.add(host.clock.now() + self._spec.telemetry.metrics_interval, self._write_interval)
+        # Readings are at multiples of the interval, so that they do not move away from the begins of faults.
+        interval = self._spec.telemetry.metrics_interval
+        host.agenda.add((host.clock.now() // interval + 1) * interval, self._write_interval)
 
     def _write_snapshot(self) -> None:
         host = self._host
