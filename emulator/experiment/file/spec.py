@@ -182,3 +182,9 @@ class ExperimentSpec(TrialSpec):
         description="dotted key -> values, or keys with commas between them -> a list for each; "
         "every combination is a variant",
     )
+    rates_read: list[dict[str, Any]] = Field(
+        default_factory=list,
+        description="the classes of links that each varied `table` or `nodes` of `network.bandwidth` has; "
+        "Trellis writes them into a run directory",
+        exclude_if=lambda given: not given,
+    )
