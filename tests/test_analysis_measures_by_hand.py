@@ -9,7 +9,10 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
+from analysis.contract.packages import Brought
+from analysis.contract.trouble import NoTable
 from analysis.measures import by_content, event_delivery, every_trial, of_lookups
+from analysis.measures.measure_run import _enough, measure_all
 from analysis.measures.parts import Part, measure_parts
 from analysis.measures.series import _maintenance
 from analysis.tables.sessions import sessions
@@ -39,6 +42,39 @@ def test_quantiles_of_deliveries_are_those_of_their_names(spark: SparkSession) -
     # Where no copies are told of, that there are no duplicates was not measured.
     silent = table(spark, [(True, True, 1, 1, 1.0, 0, 0, 0)], columns)
     assert only(event_delivery._deliveries({"deliveries": silent}))["duplicates"] is None
+
+
+@pytest.mark.parametrize(
+    ("only", "is_enough"),
+    [({"hit_ratio"}, True), ({"duplicates", "delay_ms_p99"}, True), ({"hit_ratio", "overhead"}, False)],
+)
+def test_what_is_not_expected_is_not_asked_for(spark: SparkSession, only: set[str], is_enough: bool) -> None:
+    """Queries of other measures would miss their tables."""
+    columns = (
+        "published_s double, expected boolean, delivered boolean, hops int, fewest_hops int, "
+        "delay_ms double, copies bigint, duplicates bigint, repeated bigint"
+    )
+    tables = {
+        "trials": table(
+            spark, [("topics", "vitis", False)], "serves string, system string, has_faults boolean"
+        ),
+        "deliveries": table(spark, [(5.0, True, at < 3, 1, 1, 7.0, 1, 0, 0) for at in range(4)], columns),
+    }
+    if not is_enough:
+        with pytest.raises(NoTable):
+            measure_all(tables, only)
+        return
+    values = measure_all(tables, only).values["t"]
+    assert values["hit_ratio"] == 0.75 and values["duplicates"] == 0 and values["expected"] == 4
+    assert values["overhead"] is None and values["published"] is None
+
+
+def test_all_is_asked_where_it_is_not_known_what_a_query_gives() -> None:
+    lookups = of_lookups.LOOKUPS
+    assert _enough(Brought(lookups, ""), {"lookup_success", "hit_ratio"}) == [of_lookups._lookups]
+    assert _enough(Brought(lookups, ""), {"lookup_success_lowest"}) == lookups.queries
+    assert _enough(Brought(lookups, "", "a package"), {"lookup_success"}) == lookups.queries
+    assert _enough(Brought(lookups, ""), None) == lookups.queries
 
 
 def test_the_measures_of_a_part_are_those_of_the_operations_that_began_in_it(spark: SparkSession) -> None:
