@@ -10,11 +10,12 @@ from typing import Any
 from analysis.contract.measures import STATE_PREFIX, Measure, Tables
 from analysis.contract.trials import TrialRecord
 from analysis.contract.trouble import Trouble
+from analysis.contract.workload_kinds import named, own
 from analysis.measures.applicable import Trial, asked_of
 from analysis.measures.asked_counts import COUNTS
 from analysis.measures.catalogue import own_measures
 from analysis.measures.measure_run import Measured, Values
-from analysis.measures.of_faults import RECOVERS
+from analysis.measures.of_faults import RECOVERS, RECOVERY
 from analysis.measures.parts import Part, measurable, measure_parts
 from emulator.experiment.file.expectation import Expectation
 from emulator.experiment.file.keys import suggestion
@@ -114,12 +115,36 @@ def misfits(spec: ExperimentSpec) -> dict[int, str]:
         elif expectation.part is None and expectation.measure.startswith(STATE_PREFIX):
             why = ""
         elif expectation.measure in own_measures():
-            why = "its trials have no such measure: it is one of other workloads or systems, or of faults"
+            why = _absent(expectation.measure, spec, tuple(known))
         else:
             why = f"its trials have no such measure. {suggestion(expectation.measure, tuple(known))}"
         if why:
             found[place] = f'is "{text}", but {why}'
     return found
+
+
+def _absent(measure: str, spec: ExperimentSpec, known: Sequence[str]) -> str:
+    """Return why no trial has this measure of Trellis, and which ones there are instead."""
+    if measure in RECOVERY.measures:
+        recoveries = [name for name in RECOVERY.measures if name in known]
+        if not recoveries:
+            return "it is measured of trials with `faults`, and the experiment has none"
+        return (
+            f"it needs the measure {RECOVERS[measure]}, which its trials do not have. Their recovery is "
+            f"measured by {' and '.join(recoveries)}"
+        )
+    kinds_of_workload, _ = named(own())
+    having = [
+        kind.name
+        for kind in kinds_of_workload
+        if any(measure in group.measures for group in kind.analysis.measures)
+    ]
+    serve = ", ".join(dict.fromkeys(variant.spec.workload.asks_for for variant in variants(spec)))
+    whose = "of some systems" if serve in having else f"of the workload {' or '.join(having)}"
+    return (
+        f"its trials have no such measure: it is one {whose}, and theirs is {serve}. "
+        f"Theirs are: {', '.join(known)}"
+    )
 
 
 def _misfit_of_part(expectation: Expectation, spec: ExperimentSpec, known: Sequence[str]) -> str:

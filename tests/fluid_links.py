@@ -8,7 +8,8 @@ from fractions import Fraction
 from hypothesis import strategies as st
 
 from emulator.network.access_links import LinkRates
-from emulator.network.shared_links import NEVER, RateChange, SharedLinks
+from emulator.network.rate_change import NEVER, RateChange
+from emulator.network.shared_links import SharedLinks
 
 MBIT = 1_000_000
 MS = 1_000_000

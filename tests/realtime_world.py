@@ -17,7 +17,7 @@ from emulator.faults.network_faults import NetworkFaults
 from emulator.messages.message import Message
 from emulator.network.build_network import build_network
 from emulator.network.busy_peers import BusyPeers
-from emulator.network.shared_links import RateChange
+from emulator.network.rate_change import RateChange
 from emulator.network.spec import NetworkSpec
 from emulator.runtime.realtime.clock import TrialClock, unix_ns
 from emulator.runtime.realtime.host import Host

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from random import Random
 from statistics import stdev
 from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
+from analysis.contract.packages import Brought
+from analysis.contract.trouble import NoTable
 from analysis.measures import by_content, event_delivery, every_trial, of_lookups
+from analysis.measures.measure_run import _enough, measure_all
 from analysis.measures.parts import Part, measure_parts
 from analysis.measures.series import _maintenance
 from analysis.tables.sessions import sessions
@@ -38,6 +42,39 @@ def test_quantiles_of_deliveries_are_those_of_their_names(spark: SparkSession) -
     # Where no copies are told of, that there are no duplicates was not measured.
     silent = table(spark, [(True, True, 1, 1, 1.0, 0, 0, 0)], columns)
     assert only(event_delivery._deliveries({"deliveries": silent}))["duplicates"] is None
+
+
+@pytest.mark.parametrize(
+    ("only", "is_enough"),
+    [({"hit_ratio"}, True), ({"duplicates", "delay_ms_p99"}, True), ({"hit_ratio", "overhead"}, False)],
+)
+def test_what_is_not_expected_is_not_asked_for(spark: SparkSession, only: set[str], is_enough: bool) -> None:
+    """Queries of other measures would miss their tables."""
+    columns = (
+        "published_s double, expected boolean, delivered boolean, hops int, fewest_hops int, "
+        "delay_ms double, copies bigint, duplicates bigint, repeated bigint"
+    )
+    tables = {
+        "trials": table(
+            spark, [("topics", "vitis", False)], "serves string, system string, has_faults boolean"
+        ),
+        "deliveries": table(spark, [(5.0, True, at < 3, 1, 1, 7.0, 1, 0, 0) for at in range(4)], columns),
+    }
+    if not is_enough:
+        with pytest.raises(NoTable):
+            measure_all(tables, only)
+        return
+    values = measure_all(tables, only).values["t"]
+    assert values["hit_ratio"] == 0.75 and values["duplicates"] == 0 and values["expected"] == 4
+    assert values["overhead"] is None and values["published"] is None
+
+
+def test_all_is_asked_where_it_is_not_known_what_a_query_gives() -> None:
+    lookups = of_lookups.LOOKUPS
+    assert _enough(Brought(lookups, ""), {"lookup_success", "hit_ratio"}) == [of_lookups._lookups]
+    assert _enough(Brought(lookups, ""), {"lookup_success_lowest"}) == lookups.queries
+    assert _enough(Brought(lookups, "", "a package"), {"lookup_success"}) == lookups.queries
+    assert _enough(Brought(lookups, ""), None) == lookups.queries
 
 
 def test_the_measures_of_a_part_are_those_of_the_operations_that_began_in_it(spark: SparkSession) -> None:
@@ -209,8 +246,72 @@ def test_maintenance_is_the_growth_of_counters_in_the_middle_between_two_reading
         ("a", 1, names.SENT_MESSAGES, "maintenance", 30.0, 3.0),
     ]
     columns = "host string, incarnation int, name string, traffic string, at_s double, value double"
-    rows = _maintenance({"points": table(spark, readings, columns)}).collect()
-    assert sorted((row.at_s, row.maintenance_messages) for row in rows) == [(5, 4), (15, 3), (15, 6)]
+    tables = {
+        "points": table(spark, readings, columns),
+        "trials": table(spark, [([],)], "borders_s array<double>"),
+    }
+    rows = _maintenance(tables).collect()
+    assert sorted((row.at_s, row.maintenance_messages) for row in rows) == [(5, 4), (15, 6), (30, 3)]
+
+
+def test_a_counter_that_comes_late_counts_since_the_reading_before(spark: SparkSession) -> None:
+    readings = [
+        *((names.LOST_SPANS, None, at, 0.0) for at in (10.0, 20.0)),
+        (names.SENT_MESSAGES, "maintenance", 20.0, 7.0),
+    ]
+    tables = {
+        "points": table(
+            spark,
+            [("a", 0, *row) for row in readings],
+            "host string, incarnation int, name string, traffic string, at_s double, value double",
+        ),
+        "trials": table(spark, [([],)], "borders_s array<double>"),
+    }
+    rows = _maintenance(tables).collect()
+    assert sorted((row.at_s, row.maintenance_messages) for row in rows) == [(5, None), (15, 7)]
+
+
+def test_no_reading_that_counts_has_traffic_of_both_sides_of_a_border(spark: SparkSession) -> None:
+    """Many trials, each with hosts that read their counters at any times and may come back; what is sent in
+    the fault is a thousand times as much."""
+    random = Random(3)
+    begins, ends, end = {}, {}, 60.0
+    points: list[tuple[Any, ...]] = []
+    for number in range(60):
+        trial = f"t{number}"
+        begins[trial] = random.choice([20.0, 20.02, random.uniform(10, 30)])
+        ends[trial] = begins[trial] + random.uniform(1, 20)
+
+        def sent(until: float, trial: str = trial) -> float:
+            return until + 999 * max(min(until, ends[trial]) - begins[trial], 0)
+
+        for host in range(3):
+            back = random.choice([end, random.uniform(5, 50)])
+            for incarnation, (start, stop) in enumerate(((0.0, back - 1), (back, end))):
+                at = start + (random.uniform(0, 5) if incarnation == 0 else 0.001)
+                while at < stop:
+                    value = sent(at) - sent(start)
+                    points.append((trial, f"h{host}", incarnation, at, value))
+                    at += random.choice([5.0, random.uniform(1, 5)])
+    tables = {
+        "points": spark.createDataFrame(
+            [(*where, names.SENT_MESSAGES, "maintenance", at, value) for *where, at, value in points],
+            "trial string, host string, incarnation int, name string, traffic string, at_s double, "
+            "value double",
+        ),
+        "trials": spark.createDataFrame(
+            [(trial, [begins[trial], ends[trial]]) for trial in begins],
+            "trial string, borders_s array<double>",
+        ),
+    }
+    rows = _maintenance(tables).collect()
+    assert len(rows) == len(points)
+    counted = [row for row in rows if not row.straddles]
+    assert 0.5 * len(rows) < len(counted) < len(rows)
+    # One hundredth of five seconds may have been sent on the other side.
+    for row in counted:
+        outside = not begins[row.trial] < row.at_s < ends[row.trial]
+        assert not outside or row.maintenance_messages <= 5 + 50
 
 
 def test_a_session_that_nobody_saw_end_ended_as_its_plan_says(spark: SparkSession) -> None:

@@ -88,7 +88,11 @@ def test_times_in_seconds_may_be_expected_in_any_unit_of_time() -> None:
         ("hit_ratio >= 99 percent", '"percent" is no unit of an expectation. Use %, us, ms, s, min, or none'),
         ("hit_ratoi >= 0.9", 'its trials have no such measure. Did you mean "hit_ratio"?'),
         ("success > 0.5", "its trials have no such measure"),
-        ("lookup_success > 0.5", "it is one of other workloads or systems, or of faults"),
+        (
+            "lookup_success > 0.5",
+            "it is one of the workload lookups, and theirs is topics. Theirs are: hit_ratio, ",
+        ),
+        ("recovery_s < 5 s", "it is measured of trials with `faults`, and the experiment has none"),
         ("delay_ms <= 99 %", "delay_ms is in ms, not in %"),
         ("hit_ratio >= 2 s", "hit_ratio is in share, not in s"),
         ("popularity_exponent >= 2 s", "popularity_exponent has no unit, not in s"),
@@ -245,7 +249,19 @@ def test_a_hundred_expectations_are_enough(file: Path) -> None:
 def test_a_recovery_of_what_the_workload_does_not_have_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "experiment.yaml"
     text = EXPERIMENT + "faults: [{name: split, at: 45 s, for: 5 s, partition: {share: 0.5}}]\n"
-    for expected, told in [("recovery_s <= 10 s", ""), ("lookup_recovery_s <= 10 s", "no such measure")]:
-        file.write_text(f"{text}expect: [{expected}]\n")
+    of_lookups = text.replace("vitis", "chord").replace(
+        "subscriptions: {kind: random, topics: 20, per_peer: 2, buckets: 1}", "lookups: {rate: 2}"
+    )
+    of_topics = (
+        "it needs the measure lookup_success, which its trials do not have. Their recovery is measured"
+    )
+    for experiment, expected, told in [
+        (text, "recovery_s <= 10 s", ""),
+        (text, "lookup_recovery_s <= 10 s", f"{of_topics} by recovery_s and maintenance_recovery_s"),
+        (of_lookups, "lookup_recovery_s <= 10 s", ""),
+        (of_lookups, "maintenance_recovery_s <= 10 s", ""),
+        (of_lookups, "recovery_s <= 10 s", "measured by lookup_recovery_s and maintenance_recovery_s"),
+    ]:
+        file.write_text(f"{experiment}expect: [{expected}]\n")
         (found,) = misfits(load(file)).values() or [""]
         assert told in found and bool(told) is bool(found)

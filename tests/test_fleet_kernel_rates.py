@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from coordinator_world import SECOND, VERSIONS, begin, register, result, spec_of
@@ -17,6 +19,7 @@ from emulator.fleet.host.assignment import network_in
 from emulator.fleet.host.delay_enforcement import Enforcement
 from emulator.fleet.host.kernel_rates import KernelRates, limits_of, why_not
 from emulator.network.access_links import LinkRates
+from emulator.network.link_use import LinkUse
 from emulator.network.netem import shaper
 from emulator.network.netem.links import LinkCounts, LinkLimit
 from emulator.network.netem.refusals import NetemUnavailable
@@ -161,14 +164,14 @@ def test_rates_are_those_of_wall_time_and_the_room_is_the_same() -> None:
     assert why_not(spec(network={"bandwidth": {"up": "30 kbit/s"}}), 4.0)
 
 
-def counted(*looks: tuple[float, LinkCounts], scale: float = 1.0) -> control_pb2.LinkUse:
+def counted(*looks: tuple[float, LinkCounts], scale: float = 1.0) -> LinkUse:
     """The use of an up link of 8 Mbit/s, whose counters are read at these times."""
     reads = iter([counts, None] for _, counts in looks)
     rates = KernelRates(lambda: next(reads), [LinkLimit(1_000_000, 100_000), None], 1, 2)
     rates._scale = scale
     for at, _ in looks:
         rates.look(at)
-    uses = rates.uses()
+    uses = rates.use
     assert [use.bytes for use in (uses[0], uses[1], uses[3])] == [0, 0, 0]
     return uses[2]
 
@@ -180,6 +183,22 @@ def test_what_the_links_carried_is_what_their_counters_rose() -> None:
         (5.04, LinkCounts(9000, 20, 9, 0)),
     )
     assert (use.bytes, use.packets, use.drops, use.busy_s) == (8000, 10, 5, 0)
+
+
+def test_what_the_links_carried_is_told_by_intervals_of_the_time_series() -> None:
+    asked = spec(telemetry={"metrics_interval": "1 s"})
+    reads = iter([LinkCounts(1000 * number, number, 0, 0), None] for number in (1, 3, 7))
+    rates = KernelRates(lambda: next(reads), [LinkLimit(1_000_000, 100_000), None], 0, 1)
+    agenda, clock = Mock(), Mock(scale=1.0)
+    rates.follow(agenda, clock, asked)
+    rates.look(time.monotonic())
+    begins = [add.args for add in agenda.add.call_args_list if add.args[0] > asked.phases.measure_start]
+    assert [at for at, _ in begins] == [begin for begin, _ in asked.intervals()[1:]]
+    begins[0][1]()
+    rates.look(time.monotonic())
+    up, down = rates.use
+    assert [(each.bytes, each.packets) for each in up.intervals()] == [(2000, 2), (4000, 4)]
+    assert up.whole().bytes == 6000 and len(down.past) == 1
 
 
 def test_counters_of_packets_may_begin_anew() -> None:

@@ -19,7 +19,7 @@ from emulator.experiment.run.fidelity import Fidelity
 from emulator.fleet.coordinator.coordinator import Coordinator
 from emulator.fleet.coordinator.fidelity_checks import judge
 from emulator.network.link_use import LinkUse
-from emulator.network.shared_links import RateChange
+from emulator.network.rate_change import RateChange
 from emulator.runtime.realtime.rate_meter import RateMeter
 from trellis.v1 import control_pb2
 from trellis.v1.pubsub import EventData
@@ -88,32 +88,32 @@ def test_messages_that_overtake_each_other_change_nothing() -> None:
 def test_a_shared_link_is_measured_by_what_is_left_on_it() -> None:
     tested, use = meter()
     tested.share(UP, 20_000, left=0)
-    tested.work(UP, 10_000, 1.0)
-    tested.work(UP, 5_000, 1.5)
+    tested.work(UP, 10_000, 1.0, 0, use[UP])
+    tested.work(UP, 5_000, 1.5, 0, use[UP])
     tested.share(UP, 1_000, left=500)
-    tested.work(UP, 0, 2.1)
+    tested.work(UP, 0, 2.1, 0, use[UP])
     assert (use[UP].busy_bits, use[UP].busy_s) == (11_000, pytest.approx(1.1))
     tested.share(UP, 5_000, left=0)
-    tested.work(UP, 4_000, 7.0)
-    tested.work(UP, 0, 7.4)
+    tested.work(UP, 4_000, 7.0, 0, use[UP])
+    tested.work(UP, 0, 7.4, 0, use[UP])
     assert (use[UP].busy_bits, use[UP].busy_s) == (15_000, pytest.approx(1.5))
 
 
 def test_a_shared_link_that_was_busy_before_it_is_measured_is_measured_from_its_next_departure() -> None:
     tested, use = meter()
     tested.share(UP, 1_000, left=30_000)
-    tested.work(UP, 20_000, 5.0)
+    tested.work(UP, 20_000, 5.0, 0, use[UP])
     assert use[UP].busy_s == 0
-    tested.work(UP, 10_000, 6.0)
+    tested.work(UP, 10_000, 6.0, 0, use[UP])
     assert (use[UP].busy_bits, use[UP].busy_s) == (10_000, pytest.approx(1.0))
 
 
 def test_a_shared_link_that_was_idle_before_the_host_noticed_begins_a_busy_period() -> None:
     tested, use = meter()
     tested.share(UP, 1_000, left=0)
-    tested.work(UP, 500, 1.0)
+    tested.work(UP, 500, 1.0, 0, use[UP])
     tested.share(UP, 1_000, left=0)
-    tested.work(UP, 900, 2.0)
+    tested.work(UP, 900, 2.0, 0, use[UP])
     assert use[UP].busy_s == 0
 
 
@@ -156,21 +156,36 @@ def test_a_host_measures_the_up_links_of_peers_that_send_to_other_hosts(tmp_path
         world.close()
 
 
-def test_links_whose_rate_a_fault_changes_are_not_measured(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    changes = [RateChange(10**9, 2 * 10**9, [0], 10_000, None)]
-    world = World(tmp_path, changes=changes, bandwidth={"up": "1 Mbit/s", "queue": "10 s"})
+def test_links_whose_rate_a_fault_changes_are_measured_for_it_while_it_does(tmp_path: Path) -> None:
+    change = RateChange(4 * 10**8, 14 * 10**8, [0], 100_000, None)
+    world = World(tmp_path, changes=[change], bandwidth={"up": "1 Mbit/s", "queue": "10 s"})
     try:
-        peers = [world.add(peer, Parts) for peer in (0, 1, 2)]
+        peers = [world.add(peer, Parts) for peer in (0, 1)]
         world.pass_time(0.01)
         world.host.network.count_links(True)
-        for sender in peers[:2]:
-            for _ in range(50):
-                sender.environment.send(2, EventData(event=1, payload=bytes(1000)))
-        world.run(until=lambda: sum(by == 1 for _, by, _ in peers[2].heard) == 50)
-        use = world.host.network.link_use()[UP]
-        assert 0.2 < use.busy_s < 0.6
+        for _ in range(150):
+            peers[0].environment.send(1, EventData(event=1, payload=bytes(1000)))
+        world.run(until=lambda: len(peers[1].heard) == 150)
+        during, own = change.use[UP], world.host.network.link_use()[UP]
+        # 0.4 s and again 0.7 s of the own rate are left, and 1 s of that of the fault.
+        assert 0.7 < during.busy_s < 1.0 and 0.8 < own.busy_s < 1.2
+        assert during.busy_bits / during.busy_s == pytest.approx(100_000, rel=0.1)
+        assert own.busy_bits / own.busy_s == pytest.approx(1_000_000, rel=0.1)
+        assert change.use[DOWN].busy_s == 0
+    finally:
+        world.close()
+
+
+def test_links_are_measured_for_a_fault_outside_the_measure_phase_too(tmp_path: Path) -> None:
+    change = RateChange(0, 10 * 10**9, [0], 100_000, None)
+    world = World(tmp_path, changes=[change], bandwidth={"up": "1 Mbit/s", "queue": "10 s"})
+    try:
+        peers = [world.add(peer, Parts) for peer in (0, 1)]
+        world.pass_time(0.01)
+        for _ in range(15):
+            peers[0].environment.send(1, EventData(event=1, payload=bytes(1000)))
+        world.run(until=lambda: len(peers[1].heard) == 15)
+        assert change.use[UP].busy_s > 0.5 and world.host.network.link_use()[UP].busy_s == 0
     finally:
         world.close()
 

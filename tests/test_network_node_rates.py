@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from test_experiment_load import problems
 
+from emulator.experiment.file.document import ExperimentError
 from emulator.experiment.file.load import load
 from emulator.experiment.file.spec import TrialSpec
 from emulator.experiment.file.variants import trials
@@ -124,6 +125,33 @@ def test_each_variant_reads_the_file_with_its_own_keys(
     _, again = open_run(run.path)
     assert again == spec == load(run.experiment)
     assert [trial.spec for trial in trials(again)] == [trial.spec for trial in made]
+    (tmp_path / ("t.csv" if "table" in given else "network.gml")).unlink()
+    assert [trial.spec for trial in trials(open_run(run.path)[1])] == [trial.spec for trial in made]
+
+
+def test_a_run_that_varies_the_file_itself_needs_no_file_when_it_is_opened(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text(TABLE)
+    (tmp_path / "b.csv").write_text(TABLE.replace("20", "30"))
+    given = "table: {up: up, down: down}"
+    for varied in (
+        "network.bandwidth.table.file: [a.csv, b.csv]",
+        "network.bandwidth.table: [{file: a.csv, down: down}, {file: b.csv, down: down}]",
+        "network.bandwidth: [{up: 1 Mbit/s}, {table: {file: b.csv, up: up}}]",
+    ):
+        (tmp_path / "a.csv").write_text(TABLE)
+        (tmp_path / "b.csv").write_text(TABLE.replace("20", "30"))
+        spec = load(experiment(tmp_path, text=FILE.replace(NODES_GIVEN, given) + f"vary: {{{varied}}}\n"))
+        made = [trial.spec for trial in trials(spec)]
+        run = make_run(spec, tmp_path / f"run-{len(varied)}")
+        (tmp_path / "a.csv").unlink()
+        (tmp_path / "b.csv").write_text("another file")
+        _, again = open_run(run.path)
+        assert [trial.spec for trial in trials(again)] == made and again == spec
+
+
+def test_experiments_without_varied_files_have_no_key_of_what_was_read(tmp_path: Path) -> None:
+    spec = load(experiment(tmp_path))
+    assert "rates_read" not in make_run(spec, tmp_path / "run").experiment.read_text()
 
 
 def test_a_campaign_draws_how_the_file_is_read(tmp_path: Path) -> None:
@@ -241,3 +269,12 @@ def test_nodes_that_cannot_be_are_refused(tmp_path: Path, old: str, new: str, to
     assert old in FILE
     found = problems(experiment(tmp_path, text=FILE.replace(old, new)))
     assert told in found[0], found
+
+
+@pytest.mark.parametrize("read", ["5", "[5]", "[{}]", "[{table: {file: a.csv}}]"])
+def test_rates_that_were_read_by_nobody_break_nothing(tmp_path: Path, read: str) -> None:
+    text = f"{FILE}rates_read: {read}\nvary: {{network.bandwidth.nodes.up: [host_bandwidth_up, null]}}\n"
+    try:
+        load(experiment(tmp_path, text=text))
+    except ExperimentError as error:
+        assert "rates_read" in str(error)

@@ -100,7 +100,19 @@ def test_edges_of_gml_have_latencies_and_the_shortest_path_counts(tmp_path: Path
     assert "4 edges; the shortest paths count" in text
     assert "1 edge of a node to itself not used" in text
     assert "1 edge with packet_loss: what a path's edges lose is lost" in text
-    assert "host_bandwidth_up not used for delays" in text
+    assert "host_bandwidth_up of nodes not used for delays: `network.bandwidth.nodes` gives them" in text
+    assert "of edges not used" not in text
+
+
+def test_rates_of_edges_are_told_to_be_not_used_with_what_to_write_instead(tmp_path: Path) -> None:
+    graph = SHADOW.replace("edge [", 'edge [ bandwidth "10 Mbit" LinkSpeed 5 jitter "1 ms"')
+    _, told = rtt_ms(tmp_path, "graph", graph)
+    text = "; ".join(told)
+    assert (
+        text.count("bandwidth and linkspeed of edges not used, because only links of peers have rates") == 1
+    )
+    assert "`up` and `down` of `network.bandwidth`, or by classes of peers with `places`" in text
+    assert "jitter of edges not used: see `network.jitter`" in text
 
 
 def test_what_the_edges_of_the_shortest_path_lose_is_lost(tmp_path: Path) -> None:

@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from emulator.network.access_links import LinkRates
-from emulator.network.shared_links import NEVER, RateChange, SharedLinks
+from emulator.network.rate_change import NEVER, RateChange
+from emulator.network.shared_links import SharedLinks
 
 
 def both(sent: Sequence[Sent], pieces: Pieces, queue_ns: int, fair: bool) -> list[int | str | None]:

@@ -32,7 +32,7 @@ def test_each_table_of_the_page_has_a_writer_that_is_there() -> None:
     root = Path(__file__).parent.parent
     missing = [table.writer for table in described().values() if not (root / table.writer).is_file()]
     assert not missing
-    assert len(described()) == 46
+    assert len(described()) == 47
 
 
 def test_units_are_those_that_names_of_columns_have() -> None:

@@ -21,7 +21,7 @@ class RunTables(Mapping[str, DataFrame]):
 
     A table of a kind of workload, or of some systems, sees the records of its own trials, and in the table
     `trials` (trial, serves, system, join_end_s, measure_start_s, measure_end_s, trial_end_s, interval_s,
-    calm_until_s) their rows alone; all other tables are of all trials.
+    calm_until_s, borders_s) their rows alone; all other tables are of all trials.
     """
 
     @property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,6 @@ from emulator.experiment.file.spec import ExperimentSpec, RealTime, TrialSpec
 from emulator.experiment.file.variants import trials
 from emulator.experiment.run.directory import RunDirectory, TrialDirectory
 
-_NICE_SECONDS = (0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1800, 3600)
-_INTERVALS = 30
 _TRIALS = pa.schema(
     [
         ("trial", pa.string()),
@@ -28,6 +27,7 @@ _TRIALS = pa.schema(
         ("trial_end_s", pa.float64()),
         ("interval_s", pa.float64()),
         ("calm_until_s", pa.float64()),
+        ("borders_s", pa.list_(pa.float64())),
         ("has_faults", pa.bool_()),
     ]
 )
@@ -78,10 +78,8 @@ class TrialRecord:
 
     @property
     def interval_s(self) -> float:
-        """The width (s) of an interval of its time series: about 30 of them, none shorter than the
-        metrics'."""
-        least = max(self.spec.phases.measure / _INTERVALS, self.spec.telemetry.metrics_interval)
-        return next((float(s) for s in _NICE_SECONDS if s >= least), float(_NICE_SECONDS[-1]))
+        """The width (s) of an interval of its time series."""
+        return self.spec.interval
 
 
 def read_experiment(run: RunDirectory) -> ExperimentSpec:
@@ -112,7 +110,8 @@ def trial_frame(spark: SparkSession, records: list[TrialRecord]) -> DataFrame:
     """Return one row a trial.
 
     The columns are trial, serves, system, join_end_s, measure_start_s, measure_end_s, trial_end_s,
-    interval_s, calm_until_s (a flash crowd, a crash or a fault, or the end of the measure phase), has_faults.
+    interval_s, calm_until_s (a flash crowd, a crash or a fault, or the end of the measure phase), borders_s
+    (the times at which the measure phase or a fault begins, or a fault ends), has_faults.
     """
     rows = []
     for record in records:
@@ -121,8 +120,10 @@ def trial_frame(spark: SparkSession, records: list[TrialRecord]) -> DataFrame:
         begin = [*(event.at for event in events if event), *(f.begins for f in record.spec.faults)]
         calm = min(begin, default=phases.measure_end)
         times = (phases.join, phases.measure_start, phases.measure_end, phases.end, record.interval_s)
+        of_faults = {at for fault in record.spec.faults for at in (fault.begins, fault.ends) if isfinite(at)}
+        borders = sorted({phases.measure_start, *of_faults})
         system, has_faults = record.spec.system.name, bool(record.spec.faults)
-        rows.append((record.name, record.serves, system, *times, calm, has_faults))
+        rows.append((record.name, record.serves, system, *times, calm, borders, has_faults))
     # Rows of Arrow are at hand when Spark plans a query; it would read others with a job.
     return spark.createDataFrame(
         pa.Table.from_pylist([dict(zip(_TRIALS.names, row, strict=True)) for row in rows], _TRIALS)

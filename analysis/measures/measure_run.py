@@ -12,7 +12,7 @@ from typing import Any
 from pyspark.sql import DataFrame, Row, Window
 from pyspark.sql import functions as F
 
-from analysis.contract.measures import STATE_PREFIX, Measure, MeasureGroup, Tables
+from analysis.contract.measures import STATE_PREFIX, Measure, MeasureGroup, Query, Tables
 from analysis.contract.packages import Brought
 from analysis.contract.trouble import FAILURES, NoTable, Trouble, Unfit
 from analysis.measures.applicable import Asked, Trial, asked_of
@@ -53,7 +53,7 @@ def measure(tables: Tables) -> dict[str, Values]:
 def measure_all(tables: Tables, only: Set[str] | None = None) -> Measured:
     """Return all measures of each trial. What fails of a package is not measured; the rest is.
 
-    With `only`, queries that give none of these measures are not asked.
+    With `only`, queries that are known to give none of these measures are not asked.
     """
     rows = tables["trials"].collect()
     asked, troubles = asked_of([Trial(row.trial, row.serves, row.system, row.has_faults) for row in rows])
@@ -62,17 +62,35 @@ def measure_all(tables: Tables, only: Set[str] | None = None) -> Measured:
         found.about.update(one.group.item.measures)
     if only is not None:
         asked = [one for one in asked if not only.isdisjoint(one.group.item.measures)]
-    for one in asked:
+    queries = [_enough(one.group, only) for one in asked]
+    for one, chosen in zip(asked, queries, strict=True):
+        is_whole = len(chosen) == len(one.group.item.queries)
+        given = {name for query in chosen for name in one.group.item.of_parts.get(query, ())}
+        zero = {name: 0.0 for name in one.group.item.zero if is_whole or name in given}
         for trial in one.trials:
-            zero = dict.fromkeys(one.group.item.zero, 0.0)
             found.values[trial] |= dict.fromkeys(one.group.item.measures) | zero
     with_states = only is None or any(name.startswith(STATE_PREFIX) for name in only)
-    answers = _answers(tables, asked, with_states)
+    answers = _answers(tables, asked, queries, with_states)
     for one in asked:
         _take(found, one, [answer for answer in answers if answer.asked is one])
     if with_states:
         _take_states(found, tables, answers[-1])
     return found
+
+
+def _enough(group: Brought[MeasureGroup], only: Set[str] | None) -> Sequence[Query]:
+    """Return the queries of a group that give all of its measures among these.
+
+    The measures that a query gives are known where it can also be asked about a part of a trial. If others
+    are wanted, or the group is a package's, all queries are asked.
+    """
+    of = group.item
+    if only is None or group.package:
+        return of.queries
+    known = {query: names for query, names in of.of_parts.items() if query in of.queries}
+    if not only & of.measures.keys() <= {name for names in known.values() for name in names}:
+        return of.queries
+    return [query for query, names in known.items() if not only.isdisjoint(names)]
 
 
 def _take_states(found: Measured, tables: Tables, states: _Answer) -> None:
@@ -101,15 +119,17 @@ def _rows(answer: _Answer) -> Sequence[Row]:
     return answer.rows
 
 
-def _answers(tables: Tables, asked: Sequence[Asked], with_states: bool) -> list[_Answer]:
-    """Return the answers of all queries, group by group, and of the states.
+def _answers(
+    tables: Tables, asked: Sequence[Asked], queries: Sequence[Sequence[Query]], with_states: bool
+) -> list[_Answer]:
+    """Return the answers of the queries of each group, and of the states.
 
     Spark runs each query while the next one is planned.
     """
 
     def questions() -> Iterator[tuple[Asked | None, DataFrame | BaseException]]:
-        for one in asked:
-            for query in one.group.item.queries:
+        for one, chosen in zip(asked, queries, strict=True):
+            for query in chosen:
                 try:
                     yield one, _checked(one.group, query(_Known(tables)))
                 except FAILURES as error:

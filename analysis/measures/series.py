@@ -26,6 +26,9 @@ from emulator.experiment.run.directory import RunDirectory
 from emulator.telemetry import names
 
 _MAINTENANCE = {names.SENT_MESSAGES: "maintenance_messages", names.SENT_BYTES: "maintenance_bytes"}
+_AT_A_BORDER = 0.01
+"""The share of the time between two readings of counters by which a reading may miss a border: in real time
+hosts read them some milliseconds late."""
 
 
 def build_series(
@@ -136,11 +139,13 @@ def _series(tables: Mapping[str, DataFrame], known: Sequence[Kind]) -> DataFrame
             F.sum("unwanted").alias("unwanted"),
             *(column.alias(name) for of_part in counted_by for name, column in of_part.items()),
             *(F.sum(unit).alias(unit) for unit in _MAINTENANCE.values()),
+            F.bool_or("straddles").alias("straddles"),
         )
     )
     length_s = F.col("end_s") - F.col("start_s")
-    # Readings of counters cannot be divided at the end of the measure phase, which may cut the last interval.
-    is_whole = length_s >= F.col("interval_s") * (1 - 1e-9)
+    # Readings of counters cannot be divided at the end of the measure phase, which may cut the last interval,
+    # nor where a fault begins or ends.
+    is_whole = (length_s >= F.col("interval_s") * (1 - 1e-9)) & ~F.coalesce("straddles", F.lit(False))
     peer_seconds = F.when(is_whole, F.col("peers_up") * length_s)
     return (
         slots.join(_peers_up(tables, slots), keys, "left")
@@ -193,23 +198,45 @@ def _peers_up(tables: Mapping[str, DataFrame], slots: DataFrame) -> DataFrame:
 
 
 def _maintenance(tables: Mapping[str, DataFrame]) -> DataFrame:
-    """Return the maintenance traffic of all hosts: trial, at_s, maintenance_messages?, maintenance_bytes?.
+    """Return the maintenance traffic of all hosts: trial, at_s, maintenance_messages?, maintenance_bytes?,
+    straddles.
 
     It comes from the hosts' counters, which are read each metrics interval: the growth since the reading
-    before belongs to the interval of the series in which its middle lies. An interval that the end of the
-    measure phase cuts has none.
+    before belongs to the interval of the series in which its middle lies. A host that comes back begins anew:
+    the first reading of its program has what was sent since its start. `straddles` is true if some was sent
+    on either side of a moment at which the measure phase or a fault begins, or a fault ends.
     """
-    source = ["trial", "host", "incarnation", "name"]
+    source = ["trial", "host", "incarnation"]
+    is_maintenance = F.col("traffic") == "maintenance"
     readings = (
         tables["points"]
-        .where(F.col("name").isin(*_MAINTENANCE) & (F.col("traffic") == "maintenance"))
+        .where(F.col("name").isin(*_MAINTENANCE, names.LOST_SPANS))  # the last one is in every reading
         .groupBy(*source, "at_s")
-        .agg(F.sum("value").alias("value"))
+        .agg(
+            *(
+                F.sum(F.when((F.col("name") == name) & is_maintenance, F.col("value"))).alias(unit)
+                for name, unit in _MAINTENANCE.items()
+            )
+        )
     )
     in_time = Window.partitionBy(*source).orderBy("at_s")
-    growth = F.col("value") - F.lag("value", 1, 0.0).over(in_time)
-    middle_s = (F.col("at_s") + F.lag("at_s", 1, 0.0).over(in_time)) / 2
-    return readings.select("trial", "name", middle_s.alias("at_s"), growth.alias("growth")).select(
-        *("trial", "at_s"),
-        *(F.when(F.col("name") == name, F.col("growth")).alias(unit) for name, unit in _MAINTENANCE.items()),
+    start_s = F.when(F.col("incarnation") == 0, 0.0).otherwise(F.col("at_s"))
+    since_s = F.coalesce(F.lag("at_s").over(in_time), start_s)
+    growth = [
+        (F.col(unit) - F.coalesce(F.lag(unit).over(in_time), F.lit(0.0))).alias(unit)
+        for unit in _MAINTENANCE.values()
+    ]
+    least_s = _AT_A_BORDER * (F.col("until_s") - F.col("since_s"))
+
+    def is_within(border: Column) -> Column:
+        return (border - F.col("since_s") > least_s) & (F.col("until_s") - border > least_s)
+
+    return (
+        readings.select(F.col("trial"), F.col("at_s").alias("until_s"), since_s.alias("since_s"), *growth)
+        .join(tables["trials"].select("trial", "borders_s"), "trial")
+        .select(
+            *("trial", *_MAINTENANCE.values()),
+            ((F.col("since_s") + F.col("until_s")) / 2).alias("at_s"),
+            ((F.col("maintenance_messages") > 0) & F.exists("borders_s", is_within)).alias("straddles"),
+        )
     )

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from emulator.experiment.run.link_report import BusyRate, together
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +57,17 @@ def fault_rows(fidelity: Mapping[str, Any]) -> Iterator[FaultRow]:
             sum(each["begun_s"] is not None for each in told),
             max(errors, default=None),
             sum(each["peers"] for each in told),
-            ", ".join(
-                f"{count:,} {what.replace('_', ' ')}"
-                for what, count in counts.items()
-                if count or what in ("crossed", "at_its_rate")
-            ),
+            ", ".join([*_counted(counts), *_rates(told)]),
         )
+
+
+def _counted(counts: Mapping[str, int]) -> Iterator[str]:
+    for what, count in counts.items():
+        if count or what in ("crossed", "at_its_rate"):
+            yield f"{count:,} {what.replace('_', ' ')}"
+
+
+def _rates(told: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield the rates that busy links achieved at all hosts, where any were measured."""
+    for rate in together(BusyRate(**each) for host in told for each in host.get("rates", ())):
+        yield f"{rate.way} {rate.achieved_bit_s / 1e6:.4g} of {rate.asked_bit_s / 1e6:g} Mbit/s"

@@ -20,6 +20,7 @@ from analysis.contract.workload_kinds import Kind, in_every_run, named
 from analysis.report.by_fault import BY_FAULT
 from analysis.report.by_region import BY_REGION
 from analysis.report.figures_by_variant import MAINTENANCE
+from analysis.report.figures_links import LINKS_IN_TIME
 from analysis.report.figures_time import PEERS_UP
 from analysis.report.link_section import LINKS
 from analysis.report.lost_section import LOST
@@ -135,6 +136,7 @@ def _figures(known: Sequence[Kind], troubles: list[Trouble]) -> list[Brought[Fig
     found = [
         Brought(PEERS_UP, "peers that are up"),
         Brought(DISRUPTIONS, "messages that did not arrive as sent"),
+        Brought(LINKS_IN_TIME, "load of links and waits there"),
         *(
             Brought(figure, f'a figure of the workload "{kind.name}"', kind.package)
             for kind in known

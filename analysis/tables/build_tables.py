@@ -34,6 +34,7 @@ from analysis.tables.faults import faults
 from analysis.tables.identifiers import identifiers
 from analysis.tables.in_making import TablesInMaking, TablesOnDemand
 from analysis.tables.link_load import have_bandwidth, link_load
+from analysis.tables.link_series import link_series
 from analysis.tables.lost_messages import LOST_MESSAGES, lost_messages
 from analysis.tables.observations import (
     GAUGES,
@@ -194,6 +195,7 @@ def _write(
         write("regions", lambda: regions(spark, records, making), "region", "outcome")
     if have_bandwidth(records):
         write("link_load", lambda: link_load(spark, records, making), "class")
+        write("link_series", lambda: link_series(spark, records), "class", "way", "start_s")
     lost = "lost_messages" not in making
     if lost:
         write("lost_messages", lambda: lost_messages(making), *_MESSAGE, "start_s")

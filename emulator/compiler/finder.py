@@ -63,6 +63,7 @@ MODULES = (
     "emulator.network.fair_links",
     "emulator.network.busy_peers",
     "emulator.network.link_use",
+    "emulator.network.rate_change",
     "emulator.network.pair_order",
     "emulator.network.placed_loss",
     "emulator.network.shared_links",

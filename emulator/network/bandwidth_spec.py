@@ -12,7 +12,8 @@ from emulator.network.access_links import NANOSECONDS, AccessLinks, LinkRates
 from emulator.network.link_table import MOST_CLASSES, LinkTable
 from emulator.network.node_rates import NodeRates
 from emulator.network.peer_classes import PeerClass, Population, class_problems
-from emulator.network.shared_links import RateChange, SharedLinks
+from emulator.network.rate_change import RateChange
+from emulator.network.shared_links import SharedLinks
 
 
 class _Rates(BaseModel):

@@ -15,8 +15,8 @@ from emulator.contract.random_streams import generator
 from emulator.files.trace_error import TraceError
 from emulator.network.model import LatencyModel
 from emulator.network.peer_network import Network
+from emulator.network.rate_change import RateChange
 from emulator.network.regions import draw_regions
-from emulator.network.shared_links import RateChange
 from emulator.network.spec import NetworkSpec
 
 

@@ -30,14 +30,8 @@ _FIBRE_KM_S: Final = 200_000.0
 """The speed of light in a fibre."""
 _EARTH_KM: Final = 6371.0
 _TOKEN: Final = re.compile(r'"([^"]*)"|([\[\]])|([^\s\[\]"]+)')
-_UNUSED: Final = (
-    "bandwidth",
-    "linkspeed",
-    "linkspeedraw",
-    "host_bandwidth_up",
-    "host_bandwidth_down",
-    "jitter",
-)
+_RATES_OF_EDGES: Final = ("bandwidth", "linkspeed", "linkspeedraw")
+_RATES_OF_NODES: Final = ("host_bandwidth_up", "host_bandwidth_down", "bandwidth_up", "bandwidth_down")
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +156,9 @@ class _Graph:
     def _said(
         self, nodes: list[_Record], placed: list[_Record], edges: list[_Record], loops: int, by_latency: bool
     ) -> tuple[str, ...]:
-        unused = ", ".join(name for name in _UNUSED if any(name in each.values for each in [*nodes, *edges]))
+        of_edges = " and ".join(name for name in _RATES_OF_EDGES if any(name in e.values for e in edges))
+        of_nodes = " and ".join(name for name in _RATES_OF_NODES if any(name in n.values for n in nodes))
+        jitter = any("jitter" in edge.values for edge in edges)
         left = len(nodes) - len(placed)
         fibre = f"light in a fibre, {_FIBRE_KM_S:,.0f} km/s, along great circles"
         own = f"{counted(loops, 'edge')} of a node to itself not used: see `same_host_rtt`"
@@ -176,9 +172,14 @@ class _Graph:
                 f"{counted(lossy, 'edge')} with packet_loss: what a path's edges lose is lost"
                 if lossy
                 else None,
-                f"{unused} not used for delays: see `network.jitter` and `network.bandwidth`"
-                if unused
+                f"{of_edges} of edges not used, because only links of peers have rates: give them by `up` "
+                "and `down` of `network.bandwidth`, or by classes of peers with `places`"
+                if of_edges
                 else None,
+                f"{of_nodes} of nodes not used for delays: `network.bandwidth.nodes` gives them to peers"
+                if of_nodes
+                else None,
+                "jitter of edges not used: see `network.jitter`" if jitter else None,
             )
         )
 

@@ -18,7 +18,8 @@ from emulator.network.link_use import LinkUse
 from emulator.network.model import Jitter, JitterModel, Loss, LossModel
 from emulator.network.pair_order import PairOrder
 from emulator.network.placed_loss import placed_loss
-from emulator.network.shared_links import RateChange, SharedLinks
+from emulator.network.rate_change import RateChange
+from emulator.network.shared_links import SharedLinks
 from emulator.network.spec import NetworkSpec
 
 Rows = Sequence["array[float]"] | Mapping[int, "array[float]"]
@@ -43,6 +44,7 @@ class Network:
         "_row_starts",
         "_sigma",
         "access",
+        "changes",
         "earliest",
         "fair",
         "is_plain",
@@ -100,6 +102,7 @@ class Network:
         self.is_plain = not (self._sigma or self._lost_share or self.jitter or self.loss or self._placed)
         """Whether each message takes just the delay of its pair and none is lost."""
         self.link_classes = list(link_classes)
+        self.changes = list(changes)
         self.access: AccessLinks | None = None
         """The links of the peers, None if they have no limit, or are `shared`."""
         self.shared: SharedLinks | None = None
@@ -144,6 +147,11 @@ class Network:
             self.shared.counting = counting
         elif self.fair is not None:
             self.fair.counting = counting
+
+    def begin_link_interval(self) -> None:
+        """Count the use of links from now on in the next interval."""
+        for use in self.link_use():
+            use.begin_interval()
 
     def link_use(self) -> list[LinkUse]:
         """Return the use of the up links of each class, followed by that of its down links; none without a

@@ -10,15 +10,14 @@ from __future__ import annotations
 import heapq
 import math
 from collections import deque
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from emulator.network.access_links import NANOSECONDS, LinkRates
 from emulator.network.fair_links import FairLinks
 from emulator.network.link_use import LinkUse
+from emulator.network.rate_change import NEVER, RateChange
 
-NEVER: Final = -1
-"""This number stands for the departure of a message from a link that stalls for ever."""
 _UNKNOWN: Final = -2
 _FINE: Final = 2**24 * 3**8 * 5**4 * 7**2 * 11 * 13
 """The parts of a unit of `AccessLinks`, so that divisions by small numbers of peers leave whole ones."""
@@ -28,22 +27,8 @@ _NOTHING: Final[list[tuple[int, object]]] = []
 """The answer that nothing has departed."""
 
 
-class RateChange:
-    """The rates of some peers' links from one time to another (ns), in bit/s; None changes nothing.
-
-    `ends_ns` is `NEVER` for a change that lasts.
-    """
-
-    __slots__ = ("begins_ns", "down", "ends_ns", "peers", "up")
-
-    def __init__(
-        self, begins_ns: int, ends_ns: int, peers: Collection[int], up: int | None, down: int | None
-    ) -> None:
-        self.begins_ns = begins_ns
-        self.ends_ns = ends_ns
-        self.peers = frozenset(peers)
-        self.up = up
-        self.down = down
+_OWN: Final[RateChange | None] = None
+"""Stands for the change that gives a link its own rate."""
 
 
 class _Link:
@@ -55,6 +40,7 @@ class _Link:
     __slots__ = (
         "ahead",
         "awaited",
+        "causes",
         "clock",
         "counted",
         "departed",
@@ -72,11 +58,14 @@ class _Link:
         "waiting",
     )
 
-    def __init__(self, times: list[int], rates: list[int], room: int) -> None:
-        """`rates[i]` holds from `times[i]` on; `room` is the most work that may be left with a message that
-        has to wait."""
+    def __init__(
+        self, times: list[int], rates: list[int], causes: list[RateChange | None], room: int
+    ) -> None:
+        """`rates[i]` holds from `times[i]` on, by a change unless the link's own rate holds; `room` is the
+        most work that may be left with a message that has to wait."""
         self.times = times
         self.rates = rates
+        self.causes = causes
         self.room = room
         self.clock = 0
         self.piece = 0
@@ -276,6 +265,19 @@ class SharedLinks:
         """Return whether the link has one rate for the whole trial."""
         return len(self._link(link).times) == 1
 
+    def piece(self, link: int) -> int:
+        """Return which of the link's rates, in time, holds as far as it has worked."""
+        return self._link(link).piece
+
+    def measured_use(self, link: int) -> LinkUse | None:
+        """Return the use to which the link's rate belongs that holds as far as it has worked: that of the
+        change that gives it, or of the link's class; None while the latter is not counted."""
+        here = self._link(link)
+        change = here.causes[here.piece]
+        if change is not None:
+            return change.use[link & 1]
+        return here.use if self.counting else None
+
     def limits(self, link: int) -> bool:
         """Return whether the link has a limit; others are not to be used here."""
         return self._limited[link] != 0
@@ -359,25 +361,31 @@ class SharedLinks:
         if found is None:
             own = self._own_rate(link)
             room = self._classes[self._links[link >> 1]].queue_ns * self._unit * own
-            times, rates = self._profile(link, own)
+            times, rates, causes = self._profile(link, own)
             # A message that fits exactly is not dropped because a share was rounded.
-            found = self._made[link] = _Link(times, rates, room + (room >> 60))
+            found = self._made[link] = _Link(times, rates, causes, room + (room >> 60))
             found.use, found.unit = self.use[2 * self._links[link >> 1] + (link & 1)], self._unit
         return found
 
-    def _profile(self, link: int, own: int) -> tuple[list[int], list[int]]:
-        """Return the times from which on the link has a rate, and these rates."""
-        changes = list[tuple[int, int, int]]()
+    def _profile(self, link: int, own: int) -> tuple[list[int], list[int], list[RateChange | None]]:
+        """Return the times from which on the link has a rate, these rates, and the changes that give them."""
+        changes = list[tuple[int, RateChange]]()
         for change in self._changes:
             then = change.down if link & 1 else change.up
             if then is not None and link >> 1 in change.peers:
-                changes.append((change.begins_ns, change.ends_ns, then))
-        bounds = {0, *(each[0] for each in changes), *(each[1] for each in changes if each[1] != NEVER)}
-        times, rates = list[int](), list[int]()
+                changes.append((then, change))
+        bounds = {0}
+        for _, change in changes:
+            bounds |= {change.begins_ns} if change.ends_ns == NEVER else {change.begins_ns, change.ends_ns}
+        times, rates, causes = list[int](), list[int](), list[RateChange | None]()
         for at in sorted(bounds):
-            lower = [each[2] for each in changes if each[0] <= at and (each[1] == NEVER or at < each[1])]
-            rate = min(lower) if lower else own
-            if not rates or rates[-1] != rate:
+            rate, cause = own, _OWN
+            for then, change in changes:
+                holds = change.begins_ns <= at and (change.ends_ns == NEVER or at < change.ends_ns)
+                if holds and (cause is None or then < rate):
+                    rate, cause = then, change
+            if not rates or rates[-1] != rate or causes[-1] is not cause:
                 times.append(at * self._unit)
                 rates.append(rate)
-        return times, rates
+                causes.append(cause)
+        return times, rates, causes

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 
 from emulator.faults.spec import FaultSpec
 from emulator.network.access_links import NANOSECONDS
-from emulator.network.shared_links import NEVER, RateChange
+from emulator.network.rate_change import NEVER, RateChange
 
 
 def rate_changes(faults: Sequence[FaultSpec], hit: Sequence[Collection[int]]) -> list[RateChange]:
@@ -19,6 +19,7 @@ def rate_changes(faults: Sequence[FaultSpec], hit: Sequence[Collection[int]]) ->
             peers,
             fault.links.bandwidth.up,
             fault.links.bandwidth.down,
+            fault.name,
         )
         for fault, peers in zip(faults, hit, strict=True)
         if fault.links is not None and fault.links.bandwidth is not None

@@ -9,8 +9,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from analysis.charts.chart import LineChart
 from analysis.charts.results import Results
 from analysis.contract.figures import Rows
+from analysis.report.figures_links import LINKS_IN_TIME
 from analysis.report.link_section import LINKS
 from emulator.experiment.run.directory import RunDirectory
 
@@ -40,3 +42,30 @@ def test_the_rate_that_was_achieved_stands_beside_the_rate(
         cell.replace("\u2009", " ").replace("\N{NO-BREAK SPACE}", " ") for cell in table.rows[0][3:5]
     )
     assert (rate, achieved) == ("2 Mbit/s", shown)
+
+
+def test_load_and_waits_are_drawn_in_time_by_class_and_way(make_run: Callable[..., RunDirectory]) -> None:
+    run = make_run()
+    for trial, more in (("vitis.friends=4-1", 0.0), ("vitis.friends=4-2", 0.2)):
+        folder = run.tables / "link_series" / f"trial={trial.replace('=', '%3D')}"
+        folder.mkdir(parents=True)
+        rows = [
+            {
+                "class": "home", "way": way, "start_s": 40.0 + 5 * index, "end_s": 45.0 + 5 * index,
+                "load": load + more, "wait_ms": wait, "wait_p99_ms": wait and 4 * wait,
+            }
+            for way, load in (("up", 0.5), ("down", 0.1))
+            for index, wait in enumerate((3.0, None, 1.0))
+        ]  # fmt: skip
+        pq.write_table(pa.Table.from_pylist(rows), folder / "part-00000.parquet")
+    charts = {
+        chart.name: chart for chart in LINKS_IN_TIME.draw(Results.read(run)) if isinstance(chart, LineChart)
+    }
+    assert list(charts) == ["time-link-load", "time-link-wait", "time-link-wait-p99"]
+    load, wait, p99 = ({each.label: each.points for each in chart.lines} for chart in charts.values())
+    assert [label.split(": ")[1] for label in load] == ["home up", "home down"]
+    up = next(iter(load.values()))
+    assert [(point.x, round(point.y or 0, 6)) for point in up] == [(42.5, 0.6), (47.5, 0.6), (52.5, 0.6)]
+    assert [(point.x, point.y) for point in next(iter(wait.values()))] == [(42.5, 3), (52.5, 1)]
+    assert [(point.x, point.y) for point in next(iter(p99.values()))] == [(42.5, 12), (52.5, 4)]
+    assert [mark.text for mark in charts["time-link-load"].moments] == ["flash crowd"]

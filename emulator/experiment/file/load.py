@@ -26,7 +26,7 @@ from emulator.experiment.file.keys import fill_kinds, nearest, suggestion
 from emulator.experiment.file.known_claims import known_claims
 from emulator.experiment.file.overrides import apply_options
 from emulator.experiment.file.package_kinds import broken_models
-from emulator.experiment.file.rate_files import graph_problems, with_varied_rates
+from emulator.experiment.file.rate_files import graph_problems, with_rates_read, with_varied_rates
 from emulator.experiment.file.size_limits import parameter_problems
 from emulator.experiment.file.sound_parts import without_parts
 from emulator.experiment.file.spec import ExperimentSpec, Kubernetes, TrialSpec, Virtual
@@ -36,6 +36,7 @@ from emulator.experiment.file.variants import (
     combinations,
     complete_parameters,
     keys_of,
+    take_read_rates,
     variant_values,
     varied_keys,
 )
@@ -87,7 +88,9 @@ def load(
             problems.append(document.problem(("vary", entry), f"cannot be varied: {error}"))
             del vary[entry]
     fill_kinds(ExperimentSpec, values)
-    spec, findings = _with_broken_packages(values, *validate(ExperimentSpec, values))
+    whole = plain(values) if values.get("rates_read") else values
+    take_read_rates(whole, whole.get("rates_read"))
+    spec, findings = _with_broken_packages(values, *validate(ExperimentSpec, whole))
     told = [document.problem(key, text) for key, text in findings]
     problems += told
     if spec is not None and check_files:
@@ -103,7 +106,7 @@ def load(
     if not any(key.split(".")[0] == "system" for key in varied_keys(vary)):
         parameters = complete_parameters(values["system"])
         spec = spec.model_copy(update={"system": spec.system.model_copy(update={"parameters": parameters})})
-    return spec
+    return with_rates_read(spec)
 
 
 def _check_whole(spec: ExperimentSpec) -> Iterator[Finding]:

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import filecmp
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from emulator.experiment.file.explain import Finding
 from emulator.experiment.file.spec import ExperimentSpec, TrialSpec
-from emulator.experiment.file.variants import varied_keys
+from emulator.experiment.file.variants import (
+    chosen_values,
+    combinations,
+    sources_of_rates,
+    variant_values,
+    varied_keys,
+)
+from emulator.network.bandwidth_spec import Bandwidth
 from emulator.network.latencies import MatrixFile
 
+_KEY = "network.bandwidth."
 _TOGETHER = "network.latency.file, network.bandwidth.nodes.file"
 
 
@@ -34,6 +43,25 @@ def with_varied_rates(spec: ExperimentSpec, values: Mapping[str, Any]) -> Experi
             network = spec.network.model_copy(update={"bandwidth": bandwidth.model_copy(update=unread)})
             spec = spec.model_copy(update={"network": network})
     return spec
+
+
+def with_rates_read(spec: ExperimentSpec) -> ExperimentSpec:
+    """Return the experiment with the classes of each varied file of rates, so that a run needs no file.
+
+    A file that is not there any more is left out.
+    """
+    varied = varied_keys(spec.vary)
+    if spec.rates_read or not any(f"{key}.".startswith(_KEY) or key == "network" for key in varied):
+        return spec
+    base, read = spec.model_dump(mode="json"), list[dict[str, Any]]()
+    for which in combinations(spec.vary):
+        values = variant_values(base, chosen_values(spec.vary, which))
+        for word, source in sources_of_rates(values):
+            if all(each.get(word) != source for each in read) and Path(source["file"]).is_file():
+                given = json.dumps(values["network"]["bandwidth"])
+                classes = Bandwidth.model_validate_json(given).model_dump(mode="json")["classes"]
+                read.append({word: source, "classes": classes})
+    return spec.model_copy(update={"rates_read": read})
 
 
 def graph_problems(spec: TrialSpec, values: Mapping[str, Any]) -> list[Finding]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
@@ -19,6 +20,10 @@ from emulator.workload.spec import WorkloadSpec
 
 class _Model(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+_NICE_SECONDS = (0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1800, 3600)
+_INTERVALS = 30
 
 
 class SystemSpec(_Model):
@@ -131,6 +136,20 @@ class TrialSpec(_Model):
         1, ge=0, lt=2**63, description="the first seed; all that is drawn follows from the seed of a trial"
     )
 
+    @property
+    def interval(self) -> float:
+        """The width (s) of an interval of the time series: about 30 of them, none shorter than the
+        metrics'."""
+        least = max(self.phases.measure / _INTERVALS, self.telemetry.metrics_interval)
+        return next((float(s) for s in _NICE_SECONDS if s >= least), float(_NICE_SECONDS[-1]))
+
+    def intervals(self) -> list[tuple[float, float]]:
+        """Return the begin and the end (s) of each interval of the time series of the measure phase."""
+        start, end = self.phases.measured
+        number = max(math.ceil((end - start) / self.interval - 1e-9), 1)
+        begins = [start + index * self.interval for index in range(number)]
+        return list(zip(begins, [*begins[1:], end], strict=True))
+
     @model_serializer(mode="wrap")
     def _without_later_keys(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Leave out what earlier versions did not have, so that their experiments stay the same."""
@@ -162,4 +181,10 @@ class ExperimentSpec(TrialSpec):
         default_factory=dict,
         description="dotted key -> values, or keys with commas between them -> a list for each; "
         "every combination is a variant",
+    )
+    rates_read: list[dict[str, Any]] = Field(
+        default_factory=list,
+        description="the classes of links that each varied `table` or `nodes` of `network.bandwidth` has; "
+        "Trellis writes them into a run directory",
+        exclude_if=lambda given: not given,
     )

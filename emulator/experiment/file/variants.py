@@ -99,7 +99,34 @@ def variant_values(base: Mapping[str, Any], chosen: Mapping[str, Any]) -> dict[s
     for key, value in chosen.items():
         change(values, key, value)
     fill_kinds(TrialSpec, values)
+    take_read_rates(values, base.get("rates_read"))
     return values
+
+
+def sources_of_rates(values: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the word, "table" or "nodes", and the keys of a file from which plain values have rates."""
+    network = values.get("network")
+    bandwidth = network.get("bandwidth") if isinstance(network, dict) else None
+    if not isinstance(bandwidth, dict):
+        return
+    for word in ("table", "nodes"):
+        source = bandwidth.get(word)
+        if isinstance(source, dict) and source.get("file"):
+            yield word, source
+
+
+def take_read_rates(values: dict[str, Any], read: Any) -> None:
+    """Put the classes of links of a file that was read before in the place of the file.
+
+    `read` is what plain values have as `rates_read`, which may be anything.
+    """
+    for word, source in [*sources_of_rates(values)]:
+        for each in read if isinstance(read, list) else ():
+            if isinstance(each, dict) and "classes" in each and each.get(word) == source:
+                bandwidth = values["network"]["bandwidth"]
+                bandwidth["classes"] = plain(each["classes"])
+                source["file"] = None
+                break
 
 
 def variants(spec: ExperimentSpec) -> list[Variant]:

@@ -15,20 +15,16 @@ from pathlib import Path
 from typing import Final
 
 from emulator.experiment.file.tolerance import Amount
+from emulator.experiment.run.link_report import BusyRate, LinkReport
 from emulator.experiment.run.telemetry_totals import Written
 from emulator.faults.crossings import Crossing
 from emulator.faults.network_faults import AT_ITS_RATE
 from emulator.faults.spec import FaultSpec
-from emulator.network.bandwidth_spec import Bandwidth
-from emulator.network.link_use import LinkUse
 
 INVARIANTS_BROKEN: Final = "invariants broken"
 """The name of the check that fails where a broken invariant has ended the trial."""
 _NAMED = 10
 """The most hosts that a reason names."""
-_JUDGED_S = 10.0
-"""The least seconds for which the links of a class have to be busy in all so that their rate is judged: over
-less, the lateness of a single message, which has a limit of its own, might be an error of 3 %."""
 _TOLD_OF_MESSAGES = ("stopped", "delayed", "doubled", "damaged", AT_ITS_RATE, "crossed")
 """The order in which a report tells what a fault did to messages."""
 
@@ -117,6 +113,9 @@ class FaultReport:
     though they should not have. Empty for other kinds."""
     crossing: Crossing | None = None
     """The first of those that crossed."""
+    rates: list[BusyRate] = field(default_factory=list)
+    """The rates of the links of this host's peers that it changes, up and down, as far as they were
+    measured."""
 
     @classmethod
     def of(
@@ -129,12 +128,13 @@ class FaultReport:
         waited: int,
         messages: Mapping[str, int],
         crossing: Crossing | None,
+        rates: Sequence[BusyRate] = (),
     ) -> FaultReport:
         """Return the report of a fault that began, ended (s of trial time), hit and did so at one host."""
         asked_end = None if spec.ends == math.inf else spec.ends
         told = {what: messages[what] for what in _TOLD_OF_MESSAGES if what in messages}
         times = spec.begins, asked_end, begun, ended
-        return cls(spec.name, spec.kind, host, *times, peers, waited, told, crossing)
+        return cls(spec.name, spec.kind, host, *times, peers, waited, told, crossing, [*rates])
 
     @property
     def error_s(self) -> float | None:
@@ -159,92 +159,6 @@ def crossings_check(reports: Sequence[FaultReport]) -> Check:
     ]
     measured = sum(crossed) if crossed else None
     return Check("messages that crossed a partition", measured, 0, "messages", "; ".join(told))
-
-
-@dataclass(frozen=True, slots=True)
-class LinkReport:
-    """The use of the links of one class in one direction in the measure phase, at all hosts.
-
-    A message waits as long as it is later at the link's end than it would have been alone on the link.
-    """
-
-    link_class: int
-    way: str
-    """The direction: "up" or "down"."""
-    messages: int | None
-    """None if the kernel limited the links: it counts packets, whose bytes these are, and measures no waits.
-    """
-    bytes: int
-    wait_mean_ms: float | None
-    wait_p99_ms: float | None
-    wait_max_ms: float | None
-    asked_bit_s: int | None
-    """The rate of each link, None if it has no limit."""
-    achieved_bit_s: float | None
-    """The rate at which messages left directly behind each other, None if no link was busy for 250 ms."""
-    busy_s: float
-    """The time of all links together in which that was measured; 0 where it was not, which is not written."""
-    drops: int = 0
-    """The messages that did not fit, or the packets if the kernel limited the links."""
-    load: float | None = None
-    """The bits that the links took in over those that they can carry while their peers are up by the plan;
-    None if they have no limit."""
-    packets: int = 0
-    """The packets that went through links that the kernel limited; 0, which is not written, without any."""
-
-
-def link_reports(
-    use: Sequence[LinkUse], bandwidth: Bandwidth | None, seconds: Sequence[float]
-) -> list[LinkReport]:
-    """Return the reports of links: of the up links of each class, followed by that of its down links; what
-    carried nothing is left out. The peers of each class are up for so many `seconds` of the measure phase."""
-    classes = [] if bandwidth is None else bandwidth.all_classes()
-    asked = [rate or None for each in classes for rate in (each.up, each.down)]
-    return [
-        LinkReport(
-            index >> 1,
-            "down" if index & 1 else "up",
-            number or None,
-            each.bytes,
-            each.waited_ns * 1e-6 / number if number else None,
-            each.waits.quantile(0.99) * 1e3 if number else None,
-            each.waits.maximum * 1e3 if number else None,
-            asked[index],
-            round(each.busy_bits / each.busy_s, 1) if each.busy_s > 0 else None,
-            round(each.busy_s, 6),
-            each.drops,
-            _load(each.bytes, asked[index], seconds[index >> 1]),
-            each.packets,
-        )
-        for index, each in enumerate(use)
-        if (number := len(each.waits)) or each.packets
-    ]
-
-
-def _load(carried: int, rate: int | None, seconds: float) -> float | None:
-    """Return the share of what links of a rate (bit/s) can carry in so many seconds that these bytes are."""
-    return round(8 * carried / (rate * seconds), 6) if rate and seconds else None
-
-
-def rate_checks(links: Sequence[LinkReport], limit: float) -> list[Check]:
-    """Return the check of the rates of links, none if no links were busy for long enough in all.
-
-    `limit` is the share by which a rate may differ.
-    """
-    errors = [
-        (abs(each.achieved_bit_s / each.asked_bit_s - 1), each)
-        for each in links
-        if each.asked_bit_s and each.achieved_bit_s is not None and each.busy_s >= _JUDGED_S
-    ]
-    if not errors:
-        return []
-    error, worst = max(errors, key=lambda each: each[0])
-    detail = (
-        f"{worst.way} links of class {worst.link_class}: {worst.achieved_bit_s:,.0f} bit/s instead of "
-        f"{worst.asked_bit_s:,}, over {worst.busy_s:.1f} s"
-    )
-    name = "rate of links, largest error"
-    return [Check(name, round(100 * error, 3), round(100 * limit, 3), "%", detail)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,11 +207,11 @@ class Fidelity:
         record["checks"] = [asdict(c) | {"ok": c.ok} for c in self.checks]
         record["written"] = [told._asdict() for told in self.written]
         for fault in record["faults"]:
-            for optional in ("messages", "crossing"):
+            for optional in ("messages", "crossing", "rates"):
                 if not fault[optional]:
                     del fault[optional]
         for link in record["links"]:
-            for optional in ("busy_s", "packets"):
+            for optional in ("busy_s", "packets", "intervals"):
                 if not link[optional]:
                     del link[optional]
         for optional in (

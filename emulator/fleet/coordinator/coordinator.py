@@ -308,8 +308,9 @@ class Coordinator:
         return operations_of(self._plan, self.spec.workload.kind)
 
     @property
-    def link_seconds(self) -> list[float]:
-        """The seconds of the measure phase for which the peers of each class of links are up by the plan."""
+    def link_seconds(self) -> list[list[float]]:
+        """The seconds for which the peers of each class of links are up by the plan, in each interval of the
+        time series."""
         return link_seconds(self.spec, self._plan)
 
     def peers_of(self, member: Member) -> list[int]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from emulator.experiment.run.fidelity import FaultReport
+from emulator.experiment.run.link_report import WAYS, BusyRate
 from emulator.faults.crossings import Crossing
+from emulator.faults.spec import FaultSpec
 from emulator.fleet.coordinator.coordinator import Coordinator
 from trellis.v1 import control_pb2
 
@@ -27,8 +29,21 @@ def fault_reports(coordinator: Coordinator) -> list[FaultReport]:
             times.waited,
             times.messages,
             _crossing(times) if times.HasField("crossing") else None,
+            _rates(faults[times.fault], times),
         )
         for times, host in sorted(told, key=lambda each: each[0].fault)
+    ]
+
+
+def _rates(fault: FaultSpec, times: control_pb2.FaultTimes) -> list[BusyRate]:
+    """Return the rates of the links that the fault changes, as far as they were measured."""
+    asked = None if fault.links is None else fault.links.bandwidth
+    if asked is None:
+        return []
+    return [
+        BusyRate(way, rate, round(told.busy_bits / told.busy_s, 1), round(told.busy_s, 6))
+        for way, rate, told in zip(WAYS, (asked.up, asked.down), times.rates, strict=False)
+        if rate and told.busy_s > 0
     ]
 
 

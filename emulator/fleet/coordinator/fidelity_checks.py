@@ -13,14 +13,13 @@ from emulator.experiment.run.fidelity import (
     HostReport,
     allowed,
     crossings_check,
-    rate_checks,
 )
 from emulator.faults.spec import OF_MESSAGES
 from emulator.files.input_facts import counted
 from emulator.fleet.coordinator.coordinator import CONTROLLER, Coordinator, listed
 from emulator.fleet.coordinator.fault_reports import fault_reports
 from emulator.fleet.coordinator.host_words import printable
-from emulator.fleet.coordinator.link_reports import reports_of_links
+from emulator.fleet.coordinator.link_reports import rate_checks, reports_of_links
 from emulator.fleet.coordinator.members import Member
 from emulator.fleet.host.kernel_rates import KERNEL
 from emulator.fleet.host.stop_signals import WORD
@@ -154,8 +153,8 @@ def judge(coordinator: Coordinator, versions: dict[str, str], early_end: str = "
         checks.append(in_time("fault time error, longest", wall, limits.fault_error, detail))
     if any(fault.partition for fault in coordinator.spec.faults):
         checks.append(crossings_check(faults))
-    links = reports_of_links(results, coordinator.spec.network.bandwidth, coordinator.link_seconds)
-    checks += rate_checks(links, limits.rate_error)
+    links = reports_of_links(results, coordinator)
+    checks += rate_checks(links, faults, limits.rate_error)
     broken: Counter[str] = Counter()
     drops: Counter[str] = Counter()
     for result in results:

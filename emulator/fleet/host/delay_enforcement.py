@@ -13,6 +13,7 @@ from emulator.network.echo import measure_round_trips, serve_echo
 from emulator.network.peer_network import Network
 from emulator.runtime.realtime.agenda import Agenda
 from emulator.runtime.realtime.clock import TrialClock
+from emulator.runtime.realtime.self_measurement import encode_use
 from trellis.v1 import control_pb2
 
 if TYPE_CHECKING:
@@ -143,7 +144,7 @@ class Enforcement:
     def follow(self, agenda: Agenda, clock: TrialClock, spec: TrialSpec) -> None:
         """Put the measurements of the kernel's links on the agenda."""
         if self._rates is not None:
-            self._rates.follow(agenda, clock, spec.phases)
+            self._rates.follow(agenda, clock, spec)
 
     def report(self, result: control_pb2.HostFidelity) -> None:
         """Add what applied the delays and rates, and what was measured, to the host's report."""
@@ -151,7 +152,7 @@ class Enforcement:
         result.netem_refused = self._refused if self._allowed else ""
         if self._rates is not None:
             result.rates_enforced_by = KERNEL
-            result.links.extend(self._rates.uses())
+            result.links.extend(map(encode_use, self._rates.use))
         elif self._rates_refused is not None:
             result.rates_enforced_by, result.rates_refused = DELAY_LINE, self._rates_refused
         result.echoes.extend(self._echoes)

@@ -6,12 +6,11 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
-from emulator.experiment.file.spec import Phases, TrialSpec
+from emulator.experiment.file.spec import TrialSpec
 from emulator.network.access_links import NANOSECONDS, LinkRates
 from emulator.network.link_use import LinkUse
 from emulator.runtime.realtime.agenda import Agenda
 from emulator.runtime.realtime.clock import TrialClock
-from trellis.v1 import control_pb2
 
 if TYPE_CHECKING:
     from emulator.network.netem.links import LinkCounts, LinkLimit
@@ -68,28 +67,18 @@ class KernelRates:
         self._counts = counts
         self._limits = limits
         self._own = 2 * link_class
-        self._use = [LinkUse() for _ in range(2 * classes)]
         self._last: list[LinkCounts | None] = []
         self._at = 0.0
         self._scale = 1.0
+        self.use = [LinkUse() for _ in range(2 * classes)]
+        """The use of the up links of each class, followed by that of its down links."""
 
-    def follow(self, agenda: Agenda, clock: TrialClock, phases: Phases) -> None:
+    def follow(self, agenda: Agenda, clock: TrialClock, spec: TrialSpec) -> None:
         """Put the looks at the counters in the measure phase on the agenda."""
         self._scale = clock.scale
-        agenda.add(phases.measure_start, self._look_again, agenda, clock, phases.measure_end)
-
-    def uses(self) -> list[control_pb2.LinkUse]:
-        """Return the use of the up links of each class, followed by that of its down links."""
-        return [
-            control_pb2.LinkUse(
-                bytes=use.bytes,
-                packets=use.packets,
-                drops=use.drops,
-                busy_bits=use.busy_bits,
-                busy_s=use.busy_s,
-            )
-            for use in self._use
-        ]
+        agenda.add(spec.phases.measure_start, self._look_again, agenda, clock, spec.phases.measure_end)
+        for begin, _ in spec.intervals()[1:]:
+            agenda.add(begin, self._begin_interval)
 
     def look(self, at: float) -> None:
         """Count what links have carried since the last look; it is `at` (monotonic, wall seconds)."""
@@ -98,7 +87,7 @@ class KernelRates:
             limit = self._limits[way]
             if before is None or now is None or limit is None:
                 continue
-            use, carried = self._use[self._own + way], now.bytes - before.bytes
+            use, carried = self.use[self._own + way], now.bytes - before.bytes
             use.bytes += carried
             use.packets += (now.packets - before.packets) & _COUNTER
             use.drops += (now.drops - before.drops) & _COUNTER
@@ -106,6 +95,11 @@ class KernelRates:
                 use.busy_bits += 8 * carried
                 use.busy_s += elapsed / self._scale
         self._last, self._at = counts, at
+
+    def _begin_interval(self) -> None:
+        self.look(time.monotonic())
+        for use in self.use:
+            use.begin_interval()
 
     def _look_again(self, agenda: Agenda, clock: TrialClock, end: float) -> None:
         """Look at the counters now, and again until the trial time `end`."""

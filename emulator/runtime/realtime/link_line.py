@@ -7,7 +7,8 @@ from collections.abc import Callable
 from emulator.messages.message import Message
 from emulator.network.access_links import DROPPED, NANOSECONDS
 from emulator.network.peer_network import Network
-from emulator.network.shared_links import NEVER, SharedLinks
+from emulator.network.rate_change import NEVER
+from emulator.network.shared_links import SharedLinks
 from emulator.runtime.realtime.agenda import Agenda
 from emulator.runtime.realtime.clock import TrialClock
 from emulator.runtime.realtime.rate_meter import Departure, RateMeter
@@ -103,7 +104,7 @@ class LinkLine:
         self, shared: SharedLinks, link: int, peer: int, at: int, size: int, going: Going | None
     ) -> None:
         """Have a message that fits enter a shared link; `peer` is at the other end of its way."""
-        if shared.counting:
+        if shared.counting or not shared.is_steady(link):
             # The link has worked up to now. It may be idle although the host has not come to its departures.
             self._meter.share(link, shared.bits(size), shared.bits_left(link))
         shared.enter(link, peer, at, size, going)
@@ -124,5 +125,7 @@ class LinkLine:
         shared = self._shared
         if shared is not None and shared.is_awaited(link, due):
             self._serve(link, due)
-            if shared.counting and shared.is_steady(link):
-                self._meter.work(link, shared.bits_left(link), self._clock.now())
+            use = shared.measured_use(link)
+            if use is not None:
+                left, piece = shared.bits_left(link), shared.piece(link)
+                self._meter.work(link, left, self._clock.now(), piece, use)

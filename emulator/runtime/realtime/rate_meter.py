@@ -32,7 +32,7 @@ class Departure(NamedTuple):
 class _Link:
     """One link: what has entered it, and how far it was measured."""
 
-    __slots__ = ("at", "bits", "entered", "free", "measured", "period", "since")
+    __slots__ = ("at", "bits", "entered", "free", "measured", "period", "piece", "since")
 
     def __init__(self) -> None:
         self.period = 1
@@ -40,7 +40,9 @@ class _Link:
         self.entered = 0
         self.free = 0.0
         self.measured = 0
-        """The number of the busy period that is being measured, and when its first message left."""
+        """The number of the busy period that is being measured, which of the link's rates held then, and when
+        the first message left at this rate."""
+        self.piece = 0
         self.since = 0.0
         self.bits = 0.0
         """The bits that had left, and when, up to which the period is measured."""
@@ -75,14 +77,15 @@ class RateMeter:
 
     def leave(self, departure: Departure, late: float) -> None:
         """Take note of a message that left a link, late by so many seconds."""
-        here = self._links[departure.link]
-        self._measure(departure.link, here, departure.period, departure.bits, departure.at + late)
+        link = departure.link
+        use = self._use[2 * self._classes[link >> 1] + (link & 1)]
+        self._measure(self._links[link], departure.period, departure.bits, departure.at + late, 0, use)
 
-    def work(self, link: int, left: float, at: float) -> None:
+    def work(self, link: int, left: float, at: float, piece: int, use: LinkUse) -> None:
         """Take note that so many bits are left on a link which messages share, when one of them has departed
-        at `at` (s)."""
+        at `at` (s). `piece` says which of the link's rates holds; the measured one counts in `use`."""
         here = self._link(link)
-        self._measure(link, here, here.period, here.entered - left, at)
+        self._measure(here, here.period, here.entered - left, at, piece, use)
 
     def _link(self, link: int) -> _Link:
         found = self._links.get(link)
@@ -90,14 +93,13 @@ class RateMeter:
             found = self._links[link] = _Link()
         return found
 
-    def _measure(self, link: int, here: _Link, period: int, bits: float, at: float) -> None:
+    def _measure(self, here: _Link, period: int, bits: float, at: float, piece: int, use: LinkUse) -> None:
         """Measure a busy period up to a message that left at `at`, and up to which so many bits left. One
-        that is overtaken by a later one adds nothing."""
-        if period > here.measured:
-            here.measured, here.since = period, at
+        that is overtaken by a later one adds nothing. Another rate is measured from its first message on."""
+        if period > here.measured or piece != here.piece:
+            here.measured, here.piece, here.since = period, piece, at
             here.bits, here.at = bits, at
         elif period == here.measured and bits > here.bits and at - here.since >= _LEAST_S:
-            use = self._use[2 * self._classes[link >> 1] + (link & 1)]
             use.busy_bits += bits - here.bits
             use.busy_s += at - here.at
             here.bits, here.at = bits, at

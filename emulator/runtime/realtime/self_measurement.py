@@ -14,6 +14,7 @@ from emulator.contract.mistakes import placed
 from emulator.experiment.file.spec import TrialSpec
 from emulator.experiment.run.telemetry_totals import Written
 from emulator.faults.crossings import Crossing
+from emulator.network.link_use import LinkUse
 from emulator.runtime.realtime.host import Host
 from emulator.runtime.realtime.script_follower import ScriptFollower
 from trellis.v1 import control_pb2
@@ -47,6 +48,9 @@ class Observer:
         agenda.add(phases.measure_start, self._write_snapshot)
         agenda.add(phases.measure_end, self._write_snapshot)
         agenda.add(phases.measure_start, self._host.network.count_links, True)
+        if self._host.network.link_use():
+            for begin, _ in self._spec.intervals()[1:]:
+                agenda.add(begin, self._host.network.begin_link_interval)
         agenda.add(phases.measure_end, self._host.network.count_links, False)
         agenda.add(self._spec.telemetry.metrics_interval, self._write_interval)
         if self._probing_peers:
@@ -60,6 +64,7 @@ class Observer:
     def fidelity(self, controller: ScriptFollower) -> control_pb2.HostFidelity:
         """Sum up what the emulation did at this host, at the end of the trial."""
         host = self._host
+        rates = {change.fault: map(encode_use, change.use) for change in host.network.changes}
         return control_pb2.HostFidelity(
             timer_lateness=_encode(host.agenda.lateness),
             session_error=_encode(controller.session_error),
@@ -77,17 +82,7 @@ class Observer:
             cpu_s=time.process_time() - self._cpu_before,
             memory_bytes=psutil.Process().memory_info().rss,
             written=told_of(host.recorder.written()),
-            links=[
-                control_pb2.LinkUse(
-                    bytes=use.bytes,
-                    waited_ns=use.waited_ns,
-                    waits=_encode(use.waits),
-                    busy_bits=use.busy_bits,
-                    busy_s=use.busy_s,
-                    drops=use.drops,
-                )
-                for use in host.network.link_use()
-            ],
+            links=[encode_use(use) for use in host.network.link_use()],
             faults=[
                 control_pb2.FaultTimes(
                     fault=acted.index,
@@ -97,6 +92,7 @@ class Observer:
                     waited=acted.waited,
                     messages=acted.messages,
                     crossing=_encode_crossing(acted.crossing),
+                    rates=rates.get(acted.spec.name, ()),
                 )
                 for acted in controller.faults.acted
             ],
@@ -118,7 +114,9 @@ class Observer:
         peers = [(peer, session.sampled_components()) for peer, session in up if session.sampled]
         if peers:
             self._write_records(host.recorder.write_samples(host.clock.now_ns(), peers))
-        host.agenda.add(host.clock.now() + self._spec.telemetry.metrics_interval, self._write_interval)
+        # Readings are at multiples of the interval, so that they do not move away from the begins of faults.
+        interval = self._spec.telemetry.metrics_interval
+        host.agenda.add((host.clock.now() // interval + 1) * interval, self._write_interval)
 
     def _write_snapshot(self) -> None:
         host = self._host
@@ -167,6 +165,20 @@ def told_of(written: Written) -> control_pb2.Written:
 
 def _encode_crossing(crossing: Crossing | None) -> control_pb2.Crossing | None:
     return None if crossing is None else control_pb2.Crossing(**asdict(crossing))
+
+
+def encode_use(use: LinkUse) -> control_pb2.LinkUse:
+    """Return the use of links, as the coordinator is told."""
+    return control_pb2.LinkUse(
+        bytes=use.bytes,
+        packets=use.packets,
+        waited_ns=use.waited_ns,
+        waits=_encode(use.waits),
+        busy_bits=use.busy_bits,
+        busy_s=use.busy_s,
+        drops=use.drops,
+        past=[encode_use(past) for past in use.past],
+    )
 
 
 def _encode(distribution: Distribution) -> control_pb2.Distribution:

@@ -19,7 +19,7 @@ from emulator.messages.message import Message
 from emulator.network.access_links import DOWN_LINK_DROP, DROPPED, NANOSECONDS, UP_LINK_DROP, nearest_ns
 from emulator.network.busy_peers import PROCESSING_DROP, BusyPeers
 from emulator.network.peer_network import Network
-from emulator.network.shared_links import NEVER
+from emulator.network.rate_change import NEVER
 from emulator.runtime.damaged import refuse
 from emulator.runtime.peer_channels import Channel
 from emulator.runtime.plan_script import network_faults
@@ -74,6 +74,8 @@ class LinkedWorld(LifeHost):
             self.call_at(at, partial(network.turn, at))
         if network.link_use():
             self.call_at(spec.phases.measure_start, partial(network.count_links, True))
+            for begin, _ in spec.intervals()[1:]:
+                self.call_at(begin, network.begin_link_interval)
             self.call_at(spec.phases.measure_end, partial(network.count_links, False))
 
     def call_at(self, at: float, call: Callable[[], None]) -> None:

@@ -14,8 +14,8 @@ from emulator.experiment.run.fidelity import (
     HostReport,
     allowed,
     crossings_check,
-    link_reports,
 )
+from emulator.experiment.run.link_report import link_reports
 from emulator.runtime.breaches import checks_asked_for, contract_check, is_checked
 from emulator.runtime.plan_script import network_of
 from emulator.runtime.progress import Progress, Report
@@ -103,7 +103,9 @@ def run_virtual(spec: TrialSpec, plan: Plan, directory: TrialDirectory, report: 
         measured={"messages": world.messages, "loop_events": world.handled},
         written=[recorder.written()],
         dropped=world.drops.told(),
-        links=link_reports(network.link_use(), spec.network.bandwidth, link_seconds(spec, plan)),
+        links=link_reports(
+            network.link_use(), spec.network.bandwidth, spec.intervals(), link_seconds(spec, plan)
+        ),
         faults=faults,
     )
     fidelity.write(directory.fidelity)
