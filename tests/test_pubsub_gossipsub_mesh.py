@@ -8,7 +8,7 @@ import pytest
 from fake_environment import FakeEnvironment, Lockstep
 from gossipsub_peer import TOPIC, connect, gossipsub, message, sent
 
-from emulator.contract.protocol import TopicInterest
+from emulator.contract.protocol import Event, TopicInterest
 from emulator.protocols.pubsub.gossipsub.mesh_choice import median, survivors
 from emulator.protocols.pubsub.gossipsub.system import GossipSub
 from trellis.v1.gossipsub import (
@@ -17,6 +17,7 @@ from trellis.v1.gossipsub import (
     ConnectionRequest,
     TopicAnnouncement,
     TopicGraft,
+    TopicMessage,
     TopicPrune,
 )
 
@@ -220,3 +221,68 @@ def test_what_is_left_of_a_mesh_is_filled_again_after_half_of_the_peers_crashed(
     found = {peer: mesh(one) for peer, one in world.protocols.items() if isinstance(one, GossipSub)}
     assert all(members <= set(range(20, 40)) for members in found.values())
     assert all(len(members) >= 4 for members in found.values())
+
+
+@pytest.mark.parametrize(("after", "welcome"), [(9.5, False), (10.5, True)])
+def test_who_pruned_with_a_backoff_is_welcome_as_soon_as_it_is_over(after: float, welcome: bool) -> None:
+    environment = FakeEnvironment(0)
+    tested = started(environment)
+    connect(environment, 1)
+    environment.advance(1.1)
+    environment.hand_over(1, TopicPrune(TOPIC, [], 10))
+    environment.advance(after)
+    environment.hand_over(1, TopicGraft(TOPIC))
+    assert (1 in mesh(tested)) is welcome
+
+
+def test_a_pruned_peer_grafts_a_heartbeat_after_its_backoff_at_the_earliest() -> None:
+    environment = FakeEnvironment(0)
+    started(environment)
+    connect(environment, 1)
+    environment.advance(1.1)
+    environment.hand_over(1, TopicPrune(TOPIC, [], 10))
+    environment.fake.empty_outbox()
+    environment.advance(10.9)
+    assert not sent(environment, TopicGraft)
+    environment.advance(1.2)
+    assert set(sent(environment, TopicGraft)) == {1}
+
+
+def graylisted(environment: FakeEnvironment, version: str = "1.1", **parameters: object) -> GossipSub:
+    """Make a peer that ignores peer 1 of the connected peers 1, 2 and 3."""
+    invalid = {"invalid_message_deliveries_weight": -1000.0}
+    tested = started(environment, version, score=invalid, **parameters)
+    connect(environment, 1, 2, 3)
+    wrong = message(1)
+    wrong.payload = b"other"
+    environment.hand_over(1, wrong)
+    environment.fake.empty_outbox()
+    return tested
+
+
+def test_the_graft_of_a_graylisted_peer_is_not_answered() -> None:
+    environment = FakeEnvironment(0)
+    graylisted(environment)
+    environment.hand_over(1, TopicGraft(TOPIC))
+    assert not sent(environment, TopicPrune)
+
+
+def test_the_prune_of_a_graylisted_peer_is_ignored() -> None:
+    environment = FakeEnvironment(0)
+    tested = graylisted(environment)
+    environment.advance(1.0)
+    tested.meshes.members[TOPIC][1] = None
+    environment.hand_over(1, TopicPrune(TOPIC, [], 60))
+    assert 1 in mesh(tested)
+
+
+def test_a_fan_out_has_nobody_below_the_publish_threshold() -> None:
+    environment = FakeEnvironment(0)
+    tested = graylisted(environment, flood_publish=False)
+    tested.unsubscribe(TopicInterest(TOPIC))
+    tested.publish(Event(5, 0, TOPIC))
+    assert set(sent(environment, TopicMessage)) == {2, 3}
+    tested._scores.delivered_invalid(2, TOPIC)
+    environment.advance(1.1)
+    tested.publish(Event(6, 0, TOPIC))
+    assert set(sent(environment, TopicMessage)) == {3}

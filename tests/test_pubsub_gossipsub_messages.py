@@ -8,7 +8,7 @@ from gossipsub_peer import TOPIC, connect, gossipsub, message, sent
 from emulator.contract.protocol import Event, TopicInterest
 from emulator.protocols.pubsub.gossipsub.message_cache import MessageCache
 from emulator.protocols.pubsub.gossipsub.system import GossipSub
-from trellis.v1.gossipsub import GossipIHave, GossipIWant, IDontWant, TopicGraft, TopicMessage
+from trellis.v1.gossipsub import ConnectionEnd, GossipIHave, GossipIWant, IDontWant, TopicGraft, TopicMessage
 
 
 def peer_with(environment: FakeEnvironment, members: int, others: int = 0, **parameters: object) -> GossipSub:
@@ -227,3 +227,41 @@ def test_the_cache_keeps_messages_for_its_windows_and_tells_of_the_newest() -> N
     assert cache.gossip_ids(TOPIC + 1) == []
     assert [cache.get(number) is not None for number in range(4)] == [False, True, True, True]
     assert [cache.count_sent(3, 8) for _ in range(2)] == [1, 2]
+
+
+def test_the_idontwant_of_a_graylisted_peer_is_ignored() -> None:
+    environment = FakeEnvironment(0)
+    tested = peer_with(environment, 3, version="1.2", score={"invalid_message_deliveries_weight": -1000.0})
+    tested._scores.delivered_invalid(1, TOPIC)
+    for sender in (1, 2):
+        environment.hand_over(sender, IDontWant(77))
+    assert [tested._dont_want.spares(peer, 77) for peer in (1, 2)] == [False, True]
+
+
+LARGE = b"x" * 100_000
+
+
+def of_a_slow_uplink(environment: FakeEnvironment) -> dict[int, TopicMessage]:
+    """Have a peer publish a message that takes .8 s for each of three members, and return what has left."""
+    tested = peer_with(environment, 3, version="1.2", uplink="1 Mbit/s", flood_publish=False)
+    environment.fake.empty_outbox()
+    tested.publish(Event(5, 0, TOPIC, payload=LARGE))
+    return sent(environment, TopicMessage)
+
+
+def test_the_answer_to_an_iwant_waits_behind_other_large_messages() -> None:
+    environment = FakeEnvironment(0)
+    assert len(of_a_slow_uplink(environment)) == 1
+    environment.hand_over(3, GossipIWant([5]))
+    assert not sent(environment, TopicMessage)
+    environment.advance(3.0)
+    assert set(sent(environment, TopicMessage)) >= {3}
+
+
+def test_nothing_that_waits_goes_to_a_peer_that_has_disconnected() -> None:
+    environment = FakeEnvironment(0)
+    (first,) = of_a_slow_uplink(environment)
+    for peer in {1, 2, 3} - {first}:
+        environment.hand_over(peer, ConnectionEnd())
+    environment.advance(5.0)
+    assert not sent(environment, TopicMessage)

@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from fake_environment import FakeEnvironment
+from gossipsub_peer import TOPIC as OF_MESH
+from gossipsub_peer import connect, gossipsub
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
@@ -12,6 +15,7 @@ from pydantic import ValidationError
 from emulator.protocols.pubsub.gossipsub.parameters import GossipSubParameters
 from emulator.protocols.pubsub.gossipsub.score_parameters import ScoreParameters
 from emulator.protocols.pubsub.gossipsub.scores import PeerScores
+from trellis.v1.gossipsub import ConnectionAlive, ConnectionEnd
 
 TOPIC = 3
 WEIGHTS = {
@@ -274,3 +278,34 @@ def test_what_is_given_goes_before_the_preset_also_in_the_score() -> None:
 def test_values_that_do_not_fit_are_refused(given: dict[str, Any], told: str) -> None:
     with pytest.raises(ValidationError, match=told):
         GossipSubParameters.model_validate(given)
+
+
+def test_who_scores_above_zero_by_its_time_in_a_mesh_is_forgotten_when_it_disconnects() -> None:
+    environment = FakeEnvironment(0)
+    weights = {"invalid_message_deliveries_weight": -1.0, "time_in_mesh_weight": 1.0}
+    tested = gossipsub(environment, score=weights)
+    tested.start([])
+    connect(environment, 1)
+    environment.advance(12.0)
+    tested._scores.delivered_invalid(1, OF_MESH)
+    environment.hand_over(1, ConnectionAlive([OF_MESH]))
+    assert tested._scores.score(1) > 0.0
+    environment.hand_over(1, ConnectionEnd())
+    assert tested._scores.score(1) == 0.0
+
+
+def test_what_lacked_in_a_mesh_counts_once_when_a_peer_disconnects_and_its_link_is_removed() -> None:
+    rules = {
+        "mesh_message_deliveries_weight": -1.0,
+        "mesh_message_deliveries_threshold": 4.0,
+        "mesh_message_deliveries_cap": 8.0,
+        "mesh_message_deliveries_activation": "1 s",
+        "mesh_failure_penalty_weight": -1.0,
+    }
+    tested = scores(**rules)
+    tested.graft(1, TOPIC, 0.0)
+    tested.decay(5.0)
+    tested.disconnect(1, 5.0)
+    once = tested.score(1)
+    tested.prune(1, TOPIC)
+    assert tested.score(1) == once < 0.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from random import Random
 
 from emulator.protocols.pubsub.gossipsub.connections import Connections
+from emulator.protocols.pubsub.gossipsub.scores import PeerScores
 
 
 class _Topic:
@@ -18,8 +19,20 @@ class _Topic:
 class Fanout:
     """The chosen peers of each topic. Times are in seconds of trial time."""
 
-    def __init__(self, connections: Connections, draw: Random, *, degree: int, ttl: float) -> None:
+    def __init__(
+        self,
+        connections: Connections,
+        scores: PeerScores,
+        draw: Random,
+        *,
+        degree: int,
+        ttl: float,
+        least: float,
+    ) -> None:
+        """Peers with a score below `least` are not chosen (v1.1, "Score Thresholds")."""
         self._connections = connections
+        self._scores = scores
+        self._least = least
         self._draw = draw
         self._degree = degree
         self._ttl = ttl
@@ -63,13 +76,20 @@ class Fanout:
                 del self._topics[topic]
                 continue
             members = self._connections.in_topic(topic)
-            for peer in [peer for peer in state.peers if peer not in members]:
+            for peer in [peer for peer in state.peers if peer not in members or not self._may_have(peer)]:
                 del state.peers[peer]
             self._fill(topic, state)
 
     def _fill(self, topic: int, state: _Topic) -> None:
         missing = self._degree - len(state.peers)
         if missing > 0:
-            others = [peer for peer in self._connections.in_topic(topic) if peer not in state.peers]
+            others = [
+                peer
+                for peer in self._connections.in_topic(topic)
+                if peer not in state.peers and self._may_have(peer)
+            ]
             for peer in self._draw.sample(others, min(missing, len(others))):
                 state.peers[peer] = None
+
+    def _may_have(self, peer: int) -> bool:
+        return self._scores.score(peer) >= self._least

@@ -5,7 +5,7 @@ It follows v1.0, "Gossip Emission", and v1.1, "Adaptive Gossip Dissemination" an
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Callable, Container
 from typing import Final
 
 from emulator.contract.draws import draw_few
@@ -16,7 +16,7 @@ from emulator.protocols.pubsub.gossipsub.parameters import GossipSubParameters
 from emulator.protocols.pubsub.gossipsub.promises import Promises
 from emulator.protocols.pubsub.gossipsub.scores import PeerScores
 from emulator.protocols.pubsub.gossipsub.seen import Seen
-from trellis.v1.gossipsub import GossipIHave, GossipIWant
+from trellis.v1.gossipsub import GossipIHave, GossipIWant, TopicMessage
 
 IGNORED: Final = "its sender scores below the gossip threshold"
 
@@ -33,14 +33,17 @@ class Gossip:
         cache: MessageCache,
         seen: Seen,
         topics: Container[int],
+        send: Callable[[int, TopicMessage], None],
     ) -> None:
-        """`topics` has the topics that this peer subscribes to, as they change."""
+        """`topics` has the topics that this peer subscribes to, as they change; `send` sends a message to a
+        peer."""
         self._environment = environment
         self._connections = connections
         self._scores = scores
         self._cache = cache
         self._seen = seen
         self._topics = topics
+        self._send = send
         self._extended = parameters.version != "1.0"
         self._lazy = int(parameters.degree_lazy)
         self._factor = float(parameters.gossip_factor) if self._extended else 0.0
@@ -120,4 +123,4 @@ class Gossip:
                 continue
             if self._extended and self._cache.count_sent(event, sender) > self._most_sent:
                 continue
-            self._environment.send(sender, found)
+            self._send(sender, found)

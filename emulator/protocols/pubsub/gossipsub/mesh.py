@@ -14,14 +14,15 @@ from emulator.contract.protocol import Environment
 from emulator.protocols.pubsub.gossipsub.connections import Connections
 from emulator.protocols.pubsub.gossipsub.mesh_choice import median, survivors
 from emulator.protocols.pubsub.gossipsub.parameters import GossipSubParameters
-from emulator.protocols.pubsub.gossipsub.scores import PeerScores
+from emulator.protocols.pubsub.gossipsub.scores import GRAYLISTED, PeerScores
 from trellis.v1.gossipsub import TopicGraft, TopicPrune
 
 JOINED: Final = "mesh_joined"
 """The observation that a peer, the subject, came into a mesh; the value is the topic."""
 LEFT: Final = "mesh_left"
 _SLACK: Final = 1.0
-"""The heartbeats by which a peer that was pruned waits longer than the backoff (v1.1, "plus some slack")."""
+"""The heartbeats for which a peer does not graft another one beyond the backoff (v1.1, "plus some slack"). It
+accepts a graft as soon as the backoff is over, since the other one may wait no longer."""
 
 
 class Meshes:
@@ -56,7 +57,7 @@ class Meshes:
         self.members: dict[int, dict[int, None]] = {}
         """The members of each topic that this peer subscribes to."""
         self._backoffs: dict[int, dict[int, float]] = {}
-        """The times until which peers are not grafted, by topic."""
+        """The ends of the backoffs that peers were told or told, by topic."""
         environment.handle(TopicGraft, self._on_graft)
         environment.handle(TopicPrune, self._on_prune)
 
@@ -118,7 +119,7 @@ class Meshes:
     def _may_graft(self, topic: int, peer: int) -> bool:
         return (
             peer not in self.members[topic]
-            and not self._backs_off(topic, peer)
+            and not self._backs_off(topic, peer, self._slack)
             and self._scores.score(peer) >= 0.0
         )
 
@@ -195,6 +196,9 @@ class Meshes:
 
     def _on_graft(self, sender: int, message: TopicGraft) -> None:
         topic = message.topic
+        if self._scores.is_graylisted(sender):
+            self._environment.drop(TopicGraft, GRAYLISTED)
+            return
         if not self._connections.confirm(sender):
             return
         mesh = self.members.get(topic)
@@ -224,13 +228,16 @@ class Meshes:
 
     def _on_prune(self, sender: int, message: TopicPrune) -> None:
         topic = message.topic
+        if self._scores.is_graylisted(sender):
+            self._environment.drop(TopicPrune, GRAYLISTED)
+            return
         if topic not in self.members:
             return
         self._remove(topic, sender)
         if not self._extended:
             return
         backoff = float(message.backoff) if message.backoff else self._backoff
-        self._back_off(topic, sender, backoff + self._slack)
+        self._back_off(topic, sender, backoff)
         if message.peers and self._scores.score(sender) >= self._accept_px:
             self._connections.introduce(message.peers[: self._px_peers])
 
@@ -248,18 +255,21 @@ class Meshes:
             if self._tells:
                 self._environment.record(LEFT, topic, subject=peer)
 
-    def _backs_off(self, topic: int, peer: int) -> bool:
+    def _backs_off(self, topic: int, peer: int, slack: float = 0.0) -> bool:
+        """Return whether the backoff with a peer is not over, or was not until `slack` seconds ago."""
         backoffs = self._backoffs.get(topic)
-        return backoffs is not None and backoffs.get(peer, 0.0) > self._environment.now
+        until = None if backoffs is None else backoffs.get(peer)
+        return until is not None and until + slack > self._environment.now
 
     def _back_off(self, topic: int, peer: int, seconds: float) -> None:
-        """Do not graft a peer for some seconds; a longer time that it has already stays."""
+        """Graft a peer, and let it graft this one, after some seconds only; a longer time that it has already
+        stays."""
         backoffs = self._backoffs.setdefault(topic, {})
         backoffs[peer] = max(backoffs.get(peer, 0.0), self._environment.now + seconds)
 
     def _forget_backoffs(self, now: float) -> None:
         for backoffs in self._backoffs.values():
-            for peer in [peer for peer, until in backoffs.items() if until <= now]:
+            for peer in [peer for peer, until in backoffs.items() if until + self._slack <= now]:
                 del backoffs[peer]
 
 

@@ -26,6 +26,10 @@ class Outbox:
         if not self._is_busy:
             self._send_next()
 
+    def drop(self, peer: int) -> None:
+        """Forget what waits for a peer that is connected no longer."""
+        self._waiting = deque(each for each in self._waiting if each[0] != peer)
+
     def clear(self) -> None:
         """Forget what waits."""
         self._waiting.clear()

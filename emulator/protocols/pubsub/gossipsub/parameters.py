@@ -61,7 +61,7 @@ class GossipSubParameters(BaseModel):
         1024, ge=0, description="bytes of a payload from which IDONTWANT is sent (v1.2)"
     )
     max_idontwant_messages: int = Field(
-        10, ge=0, description="IDONTWANT of a peer in a heartbeat that are heeded (v1.2)"
+        1000, ge=0, description="IDONTWANT of a peer in a heartbeat that are heeded (v1.2)"
     )
     idontwant_ttl: int = Field(3, ge=1, description="heartbeats for which an IDONTWANT is kept (v1.2)")
     uplink: RateOr0 = Field(

@@ -10,14 +10,14 @@ from emulator.protocols.pubsub.gossipsub.scores import ScoreRules, TopicRules
 _OF_PEER = frozenset(
     (
         *("topic_score_cap", "app_specific_weight", "decay_to_zero", "retain_score"),
-        *("ip_colocation_factor_weight", "ip_colocation_factor_threshold"),
+        *("graylist_threshold", "ip_colocation_factor_weight", "ip_colocation_factor_threshold"),
         *("behaviour_penalty_weight", "behaviour_penalty_threshold", "behaviour_penalty_decay"),
     )
 )
 """The parameters of a peer as a whole."""
 _OF_THRESHOLDS = frozenset(
     (
-        *("gossip_threshold", "publish_threshold", "graylist_threshold", "accept_px_threshold"),
+        *("gossip_threshold", "publish_threshold", "accept_px_threshold"),
         *("opportunistic_graft_threshold", "decay_interval"),
     )
 )

@@ -7,6 +7,11 @@ disconnects with a positive score is forgotten, while another one's score is kep
 
 from __future__ import annotations
 
+from typing import Final
+
+GRAYLISTED: Final = "its sender is graylisted"
+"""The reason why a message is dropped."""
+
 
 class TopicRules:
     """How the behaviour of a peer in a topic counts; the names are those of the specification's table."""
@@ -81,6 +86,7 @@ class ScoreRules:
         "behaviour_penalty_threshold",
         "behaviour_penalty_weight",
         "decay_to_zero",
+        "graylist_threshold",
         "ip_colocation_factor_threshold",
         "ip_colocation_factor_weight",
         "retain_score",
@@ -94,6 +100,7 @@ class ScoreRules:
         *,
         topic_score_cap: float,
         app_specific_weight: float,
+        graylist_threshold: float,
         ip_colocation_factor_weight: float,
         ip_colocation_factor_threshold: int,
         behaviour_penalty_weight: float,
@@ -106,6 +113,7 @@ class ScoreRules:
         self.topic = topic
         self.topic_score_cap = topic_score_cap
         self.app_specific_weight = app_specific_weight
+        self.graylist_threshold = graylist_threshold
         self.ip_colocation_factor_weight = ip_colocation_factor_weight
         self.ip_colocation_factor_threshold = ip_colocation_factor_threshold
         self.behaviour_penalty_weight = behaviour_penalty_weight
@@ -235,7 +243,7 @@ class PeerScores:
     def prune(self, peer: int, topic: int) -> None:
         """Note that a peer left the mesh of a topic; what it lacked then counts as a failure (P3b)."""
         counters = self._in_topic(peer, topic)
-        if counters is not None:
+        if counters is not None and counters.in_mesh:
             counters.failures += counters.deficit(self._rules.topic)
             counters.in_mesh = False
 
@@ -298,6 +306,10 @@ class PeerScores:
             scored.score = self._sum(scored)
             scored.is_known = True
         return scored.score
+
+    def is_graylisted(self, peer: int) -> bool:
+        """Return whether all that the peer sends is ignored."""
+        return self.score(peer) < self._rules.graylist_threshold
 
     def _sum(self, scored: _Scored) -> float:
         rules = self._rules

@@ -22,14 +22,12 @@ from emulator.protocols.pubsub.gossipsub.mesh import Meshes
 from emulator.protocols.pubsub.gossipsub.message_cache import MessageCache
 from emulator.protocols.pubsub.gossipsub.outbox import Outbox
 from emulator.protocols.pubsub.gossipsub.parameters import GossipSubParameters
-from emulator.protocols.pubsub.gossipsub.scores import PeerScores
+from emulator.protocols.pubsub.gossipsub.scores import GRAYLISTED, PeerScores
 from emulator.protocols.pubsub.gossipsub.seen import Arrival, Seen
 from emulator.protocols.pubsub.gossipsub.signature import sign
 from emulator.protocols.pubsub.gossipsub.topic_discovery import TopicDiscovery
 from emulator.protocols.pubsub.shared.topics import topic_interest
 from trellis.v1.gossipsub import IDontWant, TopicMessage
-
-GRAYLISTED: Final = "its sender is graylisted"
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -52,7 +50,6 @@ class GossipSub(PubSub, ConnectionListener):
         self._validation = float(parameters.validation)
         self._floods = self._extended and bool(parameters.flood_publish)
         self._publish_threshold = float(parameters.score.publish_threshold)
-        self._graylist_threshold = float(parameters.score.graylist_threshold)
         self._large = int(parameters.idontwant_threshold)
         self._application_scores: dict[int, float] = dict(parameters.application_scores)
         self._scores = PeerScores(parameters.score.rules(), self._extended)
@@ -63,9 +60,11 @@ class GossipSub(PubSub, ConnectionListener):
             self._discovery = TopicDiscovery(environment, parameters, self.connections, self.meshes)
         self._fanout = Fanout(
             self.connections,
+            self._scores,
             environment.random,
             degree=int(parameters.degree),
             ttl=float(parameters.fanout_ttl),
+            least=self._publish_threshold,
         )
         self._seen = Seen(float(parameters.seen_ttl))
         self._cache = MessageCache(int(parameters.mcache_len), int(parameters.mcache_gossip))
@@ -77,6 +76,7 @@ class GossipSub(PubSub, ConnectionListener):
             self._cache,
             self._seen,
             self.meshes.members,
+            self._hand_to_network,
         )
         self._dont_want = DontWant(
             most=int(parameters.max_idontwant_messages), kept=int(parameters.idontwant_ttl)
@@ -108,9 +108,11 @@ class GossipSub(PubSub, ConnectionListener):
         self._scores.connect(peer, peer, self._application_scores.get(peer, 0.0))
 
     def disconnected(self, peer: int) -> None:
+        self._scores.disconnect(peer, self.environment.now)  # with what it has for its time in meshes
         self.meshes.drop(peer)
         self._fanout.drop(peer)
-        self._scores.disconnect(peer, self.environment.now)
+        if self._outbox is not None:
+            self._outbox.drop(peer)
 
     def subscribe(self, interest: Interest) -> None:
         topic = topic_interest(interest).topic
@@ -193,7 +195,7 @@ class GossipSub(PubSub, ConnectionListener):
         self._scores.decay(self.environment.now)
 
     def _on_message(self, sender: int, message: TopicMessage) -> None:
-        if self._extended and self._scores.score(sender) < self._graylist_threshold:
+        if self._scores.is_graylisted(sender):
             self.environment.drop(TopicMessage, GRAYLISTED)
             return
         if not self._subscribes(message.topic):
@@ -257,15 +259,20 @@ class GossipSub(PubSub, ConnectionListener):
 
     def _send(self, peer: int, message: TopicMessage) -> None:
         """Send a message to a peer that does not say that it has it."""
-        if self._spares and self._dont_want.spares(peer, message.event):
-            return
+        if not (self._spares and self._dont_want.spares(peer, message.event)):
+            self._hand_to_network(peer, message)
+
+    def _hand_to_network(self, peer: int, message: TopicMessage) -> None:
+        """Send a message, behind other large ones if it is large and the peer's own link is known."""
         if self._outbox is not None and len(message.payload) >= self._large:
             self._outbox.send(peer, message)
         else:
             self.environment.send(peer, message)
 
     def _on_idontwant(self, sender: int, message: IDontWant) -> None:
-        if self._spares and not self._dont_want.add(sender, message.event):
+        if self._scores.is_graylisted(sender):
+            self.environment.drop(IDontWant, GRAYLISTED)
+        elif self._spares and not self._dont_want.add(sender, message.event):
             self.environment.drop(IDontWant, "its sender sent too many in a heartbeat")
 
 
