@@ -241,7 +241,8 @@ def key_label(key: str) -> str:
 
 def value_label(key: str, value: Any) -> str:
     """Return a value of an experiment's key in words: "friends 12", "session 30 s", "high", "no relay
-    cache". A list of what has names, such as faults, is told by these: "split and dark", "no faults"."""
+    cache". A list of what has names, such as faults, is told by these: "split and dark", "no faults". Of what
+    has no keys, such as churn, there is none: "no churn"; parameters of which none is given have no words."""
     if isinstance(value, bool):
         return key_label(key) if value else f"no {key_label(key)}"
     if value is None:
@@ -249,6 +250,8 @@ def value_label(key: str, value: Any) -> str:
     if isinstance(value, int | float):
         return f"{key_label(key)} {number(value)}"
     if isinstance(value, Mapping):
+        if not value and key.rpartition(".")[2] != "parameters":
+            return f"no {key_label(key)}"
         return ", ".join(value_label(part, of_part) for part, of_part in value.items())
     if isinstance(value, Worded):
         return value.words
@@ -261,7 +264,7 @@ def value_label(key: str, value: Any) -> str:
 
 def values_label(values: Mapping[str, Any], keys: Sequence[str]) -> str:
     """Return the values at these keys in words. Keys that are about things of one name say whose they are:
-    "vitis, poisson, session 30 s, absence 20 s". Parameters of which none is given have no words."""
+    "vitis, poisson, session 30 s, absence 20 s"."""
     names = [key_label(key) for key in keys]
     texts = []
     for key, name in zip(keys, names, strict=True):

@@ -231,6 +231,12 @@ def test_names_of_variants_say_which_value_is_which() -> None:
     assert list(variant_labels(of).values()) == ["no faults", "split", "split and dark"]
 
 
+def test_variants_without_churn_are_named_by_that() -> None:
+    churns: list[dict[str, object]] = [{}, {"model": {"kind": "skype"}}]
+    of = [{"variant": f"v{number}", "values": {"churn": churn}} for number, churn in enumerate(churns)]
+    assert list(variant_labels(of).values()) == ["no churn", "skype"]
+
+
 @pytest.mark.parametrize(
     ("faults", "labels"),
     [
