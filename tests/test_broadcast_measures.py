@@ -147,9 +147,7 @@ def test_the_largest_part_is_of_all_peers_that_are_up(spark: SparkSession) -> No
     trials = [("t", 90.0), ("apart", 90.0), ("linkless", 90.0)]
     tables = {
         "links": spark.createDataFrame(links, "trial string, peer int, neighbour int, moment string"),
-        "sessions": spark.createDataFrame(
-            sessions, "trial string, peer int, start_s double, end_s double"
-        ),
+        "sessions": spark.createDataFrame(sessions, "trial string, peer int, start_s double, end_s double"),
         "trials": spark.createDataFrame(trials, "trial string, measure_end_s double"),
     }
     found = {row["trial"]: row for row in LINK_GRAPH.queries[0](tables).collect()}
