@@ -250,6 +250,35 @@ def test_an_attack_on_the_protocol_of_another_system_is_refused(tmp_path: Path) 
     load(tmp_path / "near.yaml")
 
 
+@pytest.mark.parametrize(
+    "behaviour, text",
+    [
+        ("target: 3, topic: 99", "there is no topic 99. They are 0 to "),
+        ("topic: 99", "there is no topic 99. They are 0 to "),
+        ("target: 99", "there is no peer 99. They are 0 to 39"),
+    ],
+)
+def test_an_attack_on_what_no_trial_has_is_refused(behaviour: str, text: str, tmp_path: Path) -> None:
+    written = FILE.format(system="gossipsub", near="null")
+    written = written.replace("black-hole", f"{{kind: mesh-sybil, {behaviour}}}")
+    (tmp_path / "sybil.yaml").write_text(written)
+    with pytest.raises(ExperimentError, match=re.escape(f"attackers.behaviour: {text}")):
+        load(tmp_path / "sybil.yaml")
+
+
+def test_an_attack_on_a_topic_that_nobody_drew_is_refused() -> None:
+    few = {"subscriptions": {"kind": "random", "topics": 5000, "per_peer": 1, "buckets": 1}}
+    spec = small_trial.trial_spec(
+        "gossipsub",
+        5,
+        40.0,
+        workload=few,
+        attackers={"number": 1, "behaviour": {"kind": "mesh-sybil", "target": 3, "topic": 4999}},
+    )
+    with pytest.raises(Undrawable, match="no peer has the topic 4999"):
+        draw_plan(spec)
+
+
 def test_the_key_of_a_topic_is_its_hash() -> None:
     assert Target(topic=3).identifier == hash_of_topic(3)
 

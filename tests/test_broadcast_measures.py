@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from analysis.measures import of_broadcast
-from analysis.measures.link_graph import measure_graph
+from analysis.measures.link_graph import LINK_GRAPH, measure_graph
 from analysis.tables import broadcasts
 
 
@@ -130,8 +130,34 @@ def test_a_message_is_expected_at_peers_that_were_up_from_well_before_to_well_af
 
 def test_the_graph_of_links_has_paths_along_their_direction_and_clustering_in_any() -> None:
     peers, neighbours = np.array([0, 1, 2, 2, 3, 4]), np.array([1, 2, 0, 3, 0, 9])
-    found = measure_graph(peers, neighbours)
+    found = measure_graph(peers, peers, neighbours)
     distances = [1, 2, 3, 2, 1, 2, 1, 2, 1, 1, 2, 3]
     assert found["path_length"] == pytest.approx(np.mean(distances))
     assert found["clustering"] == pytest.approx((2 / 3 + 1 + 2 / 3 + 1 + 0) / 5)
     assert found["largest_part"] == 0.8
+
+
+def test_the_largest_part_is_of_all_peers_that_are_up(spark: SparkSession) -> None:
+    ring = [("t", peer, (peer + 1) % 5, "end") for peer in range(5)]
+    links = [*ring, ("t", 7, 8, "start"), ("t", 9, 0, "start"), ("apart", 0, 1, "start")]
+    sessions = [("t", peer, 0.0, 100.0) for peer in range(10)]
+    sessions += [("t", 10, 0.0, 60.0), ("t", 11, 95.0, 100.0), ("t", 12, None, None)]
+    sessions += [("apart", peer, 0.0, 100.0) for peer in range(4)]
+    sessions += [("linkless", peer, 0.0, 100.0) for peer in range(4)]
+    trials = [("t", 90.0), ("apart", 90.0), ("linkless", 90.0)]
+    tables = {
+        "links": spark.createDataFrame(links, "trial string, peer int, neighbour int, moment string"),
+        "sessions": spark.createDataFrame(sessions, "trial string, peer int, start_s double, end_s double"),
+        "trials": spark.createDataFrame(trials, "trial string, measure_end_s double"),
+    }
+    found = {row["trial"]: row for row in LINK_GRAPH.queries[0](tables).collect()}
+    assert set(found) == {"t", "apart"}
+    assert found["t"]["largest_part"] == 0.5
+    assert found["t"]["path_length"] == 2.5
+    assert found["apart"]["largest_part"] == 0.25
+
+
+def test_a_link_to_a_peer_without_links_of_its_own_joins_both() -> None:
+    found = measure_graph(np.array([0, 1]), np.array([1]), np.array([0]))
+    assert (found["largest_part"], found["path_length"]) == (1.0, 1.0)
+    assert measure_graph(np.array([0, 1, 2]), np.array([1]), np.array([0]))["largest_part"] == 2 / 3

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from test_experiment_load import problems
 
+from emulator.churn.sessions import Sessions
+from emulator.experiment.file.load import load
 from emulator.experiment.file.spec import TrialSpec
 from emulator.experiment.plan.draw_plan import draw_plan
 from emulator.experiment.plan.tables import Plan
+from emulator.workload.broadcast_spec import Broadcasts
+from emulator.workload.broadcasts import draw_broadcasts
 
 PHASES = {"join": "10 s", "settle": "40 s", "measure": "50 s", "drain": "10 s"}
 
@@ -70,6 +76,61 @@ def test_more_senders_than_stay_up_are_refused_with_the_number_of_those() -> Non
     }
     with pytest.raises(ValueError, match=r"workload\.broadcast\.senders: is 12, but \d+ peers"):
         draw_plan(TrialSpec.model_validate(churning))
+
+
+@pytest.mark.parametrize(
+    ("stay", "told"),
+    [
+        (0, "no peer that may send is up in the whole measure phase. Leave it out so"),
+        (1, "1 peer that may send is up in the whole measure phase. Lower it to 1, or leave it out so"),
+        (2, "2 peers that may send are up in the whole measure phase. Lower it to 2, or leave it out so"),
+    ],
+)
+def test_who_asks_for_too_many_senders_is_told_how_many_there_can_be(stay: int, told: str) -> None:
+    peers = np.arange(4, dtype=np.int32)
+    ends = np.where(peers < stay, 100.0, 60.0)
+    sessions = Sessions(peers, np.zeros(4), ends)
+    asked = Broadcasts.model_validate({"rate": 1.0, "senders": 3})
+    with pytest.raises(ValueError, match=f"senders: is 3, but {re.escape(told)}"):
+        draw_broadcasts(asked, (50.0, 90.0), 4, sessions, np.random.default_rng(1))
+
+
+@pytest.mark.parametrize(
+    ("system", "broadcast", "told"),
+    [
+        ("{name: plumtree-hyparview}", "senders: 13", "there are 12 peers. Lower it to 12 or less"),
+        ("{name: plumtree-hyparview}", "bytes: {least: 64, most: 32}", "Lower it, or raise most"),
+        ("{name: flood-cyclon, parameters: {membership: {shuffle: 21}}}", "senders: 1", "raise view"),
+        ("{name: flood-cyclon, parameters: {membership: {view: 1001}}}", "senders: 1", "at most 1,000"),
+        ("{name: flood-random-graph, parameters: {membership: {view: 1001}}}", "senders: 1", "most 1,000"),
+        ("{name: plumtree-hyparview, parameters: {membership: {prwl: 7}}}", "senders: 1", "raise arwl"),
+        (
+            "{name: gossipsub-broadcast, parameters: {application_scores: {12: 1.0}}}",
+            "senders: 1",
+            "application_scores: there is no peer 12. They are 0 to 11",
+        ),
+        (
+            "{name: gossipsub-broadcast}\nattackers: {number: 1, behaviour: "
+            "{kind: mesh-sybil, target: 1, topic: 1}}",
+            "senders: 1",
+            "attackers.behaviour: there is no topic 1. There is topic 0 alone",
+        ),
+    ],
+)
+def test_a_refusal_says_what_to_write(tmp_path: Path, system: str, broadcast: str, told: str) -> None:
+    path = tmp_path / "experiment.yaml"
+    path.write_text(
+        f"name: n\nsystem: {system}\npeers: 12\nworkload: {{broadcast: {{rate: 1, {broadcast}}}}}\n"
+    )
+    (problem,) = problems(path)
+    assert told in problem
+
+
+def test_a_file_may_give_application_scores(tmp_path: Path) -> None:
+    path = tmp_path / "experiment.yaml"
+    system = "{name: gossipsub-broadcast, parameters: {application_scores: {3: -100.0}}}"
+    path.write_text(f"name: n\nsystem: {system}\npeers: 12\nworkload: {{broadcast: {{rate: 1}}}}\n")
+    load(path)
 
 
 @pytest.mark.parametrize(

@@ -154,20 +154,43 @@ def test_a_loop_of_parents_in_one_topic_is_told() -> None:
     assert broken == Broken([2, 3], "the tree of topic 7 has a loop")
 
 
-def test_a_view_may_hold_who_went_a_short_time_ago() -> None:
-    def judged(down: dict[int, float]) -> Broken | None:
-        views = {1: [2, 8], 2: [9], 3: [1]}
-        parts = {
-            peer: SimpleNamespace(view=lambda those=those: [SimpleNamespace(peer=each) for each in those])
-            for peer, those in views.items()
-        }
-        return view_invariant.broken(Peers(parts, down))
+def judged(
+    down: dict[int, float], *, period: float = 1.0, size: int = 2, channel: str = "a"
+) -> Broken | None:
+    """Judge the views of peers 1 to 3, of which peer 3 is on a channel of this name and the others on "a"."""
+    views = {1: [2, 8], 2: [9], 3: [1]}
+    parts = {
+        peer: SimpleNamespace(
+            period=period,
+            views=SimpleNamespace(size=size, channel=channel if peer == 3 else "a"),
+            view=lambda those=those: [SimpleNamespace(peer=each) for each in those],
+        )
+        for peer, those in views.items()
+    }
+    return view_invariant.broken(Peers(parts, down))
 
+
+def test_a_view_may_hold_who_went_a_short_time_ago() -> None:
     assert judged({8: 29.0, 9: 30.0}) is None
     assert judged({8: 31.0}) == Broken([1], "1 views hold a peer that has been down for up to 31 s")
     assert judged({8: 40.0, 9: 31.0}) == Broken(
         [1, 2], "2 views hold a peer that has been down for up to 40 s"
     )
+
+
+@pytest.mark.parametrize(("period", "longest"), [(0.1, 30.0), (1.0, 30.0), (10.0, 300.0)])
+def test_the_time_for_which_a_view_may_hold_the_dead_follows_its_rounds(
+    period: float, longest: float
+) -> None:
+    assert judged({8: longest}, period=period) is None
+    assert judged({8: longest + 1}, period=period) is not None
+
+
+def test_a_view_that_has_places_for_all_who_are_up_may_hold_the_dead() -> None:
+    """Newscast drops an entry for fresher ones alone: there are none where all that are up have places."""
+    assert judged({8: 99.0}, size=2) is not None
+    assert judged({8: 99.0}, size=3) is None
+    assert judged({8: 99.0}, size=2, channel="b") is None
 
 
 SPLIT = {"name": "split", "at": "60 s", "for": "20 s", "partition": {"share": 0.5}}

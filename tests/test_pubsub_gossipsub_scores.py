@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -12,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from emulator.protocols.pubsub.gossipsub.parameters import GossipSubParameters
+from emulator.contract.registry import SYSTEMS
+from emulator.protocols.pubsub.gossipsub.parameters import GossipSubParameters, misfits
 from emulator.protocols.pubsub.gossipsub.score_parameters import ScoreParameters
 from emulator.protocols.pubsub.gossipsub.scores import PeerScores
 from trellis.v1.gossipsub import ConnectionAlive, ConnectionEnd
@@ -273,6 +275,18 @@ def test_what_is_given_goes_before_the_preset_also_in_the_score() -> None:
         ({"score": {"publish_threshold": -5}}, "in this order"),
         ({"connections": 900}, "most_connections is 400"),
         ({"uplink": "50 Mbit/s"}, "uplink is for version 1.2"),
+        ({"seen_ttl": "4 s"}, "seen_ttl is 4 s, .* Raise seen_ttl to .*, 5 s, or more"),
+        ({"seen_ttl": "100 ms"}, "seen_ttl is 100 ms"),
+        ({"heartbeat": "100 s"}, "seen_ttl is 120 s, .*, 500 s, or more"),
+        ({"validation": "116 s"}, "seen_ttl is 120 s, .*, 121 s, or more"),
+        ({"preset": "ethereum", "seen_ttl": "4199 ms"}, ", 4.2 s, or more"),
+        ({"mcache_len": 1001}, "less than or equal to 1000"),
+        ({"idontwant_ttl": 1001}, "less than or equal to 1000"),
+        ({"view": 1001}, "less than or equal to 1000"),
+        ({"application_scores": {"x": 1.0}}, "Write it in digits"),
+        ({"application_scores": {"03": 1.0}}, "Write it in digits"),
+        ({"application_scores": {"-1": 1.0}}, "peers have numbers from 0 on"),
+        ({"application_scores": {-1: 1.0}}, "peers have numbers from 0 on"),
     ],
 )
 def test_values_that_do_not_fit_are_refused(given: dict[str, Any], told: str) -> None:
@@ -309,3 +323,32 @@ def test_what_lacked_in_a_mesh_counts_once_when_a_peer_disconnects_and_its_link_
     once = tested.score(1)
     tested.prune(1, TOPIC)
     assert tested.score(1) == once < 0.0
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"preset": "specification"},
+        {"preset": "ethereum"},
+        {"preset": "filecoin"},
+        {"preset": "ethereum", "seen_ttl": "4200 ms"},
+        {"heartbeat": "100 ms", "mcache_len": 3, "seen_ttl": "300 ms"},
+    ],
+)
+def test_a_seen_ttl_as_long_as_a_message_can_come_again_is_taken(given: dict[str, Any]) -> None:
+    GossipSubParameters.model_validate(given)
+
+
+def test_a_file_gives_peers_application_scores_by_their_numbers() -> None:
+    given = json.dumps({"application_scores": {3: -100.0}})
+    found = GossipSubParameters.model_validate_json(given, strict=True)
+    assert found.application_scores == {3: -100.0}
+    again = GossipSubParameters.model_validate(found.model_dump(mode="json"))
+    assert again.application_scores == {3: -100.0}
+
+
+def test_application_scores_of_peers_that_are_not_there_are_refused() -> None:
+    found = GossipSubParameters.model_validate({"application_scores": {9: 1.0, 4: 1.0, 5: 1.0}})
+    assert misfits(found, 5, None) == [("application_scores", "there is no peer 5. They are 0 to 4")]
+    assert misfits(found, 10, None) == []
+    assert SYSTEMS["gossipsub-broadcast"].misfits == f"{misfits.__module__}:misfits"

@@ -7,6 +7,7 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 
 from analysis.contract.measures import MeasureGroup, Tables, grouped, lower, share
 
@@ -17,40 +18,52 @@ _MEASURES = {
     "path_length": lower(
         "Shortest paths",
         "hops",
-        "Along links, mean over pairs of peers with a path, at the end of the measure phase. Of more than "
-        "1,000 peers, from 1,000 of them.",
+        "Along links, mean over pairs of peers with a path, at the end of the measure phase: pairs without "
+        "one, as in an overlay that has fallen apart, do not count. Of more than 1,000 peers, from 1,000 of "
+        "them.",
     ),
     "clustering": lower(
         "Clustering coefficient",
         "share",
         "Of the pairs of a peer's neighbours, those that are neighbours of each other, whatever the "
-        "direction of links; mean over peers, at the end of the measure phase.",
+        "direction of links; mean over all peers that are up at the end of the measure phase, in whatever "
+        "part: a peer with fewer than two neighbours counts as 0.",
     ),
     "largest_part": share(
         "Peers in the largest part",
-        "That are connected with each other by links in any direction, at the end of the measure phase.",
+        "Of the peers that are up at the end of the measure phase, with or without links: the most that are "
+        "connected with each other by links in any direction.",
     ),
 }
 
 
 def _graph(tables: Tables) -> DataFrame:
     links = tables["links"].where("moment = 'end'").select("trial", "peer", "neighbour").distinct()
-    return links.groupBy("trial").applyInArrow(_measure, _COLUMNS)
+    up = (
+        tables["sessions"]
+        .join(tables["trials"], "trial")
+        .where("start_s <= measure_end_s and end_s > measure_end_s")
+        .join(tables["links"].select("trial").distinct(), "trial", "left_semi")
+        .select("trial", "peer", F.lit(None).cast("int").alias("neighbour"))
+    )
+    return links.unionByName(up).groupBy("trial").applyInArrow(_measure, _COLUMNS)
 
 
-def _measure(links: pa.Table) -> pa.Table:
-    """Return the measures of one trial's links, in which peers without any link do not appear."""
-    found = measure_graph(links["peer"].to_numpy(), links["neighbour"].to_numpy())
-    return pa.Table.from_pylist([{"trial": links["trial"][0].as_py()} | found])
+def _measure(rows: pa.Table) -> pa.Table:
+    """Return the measures of one trial: its links, and a row without a neighbour for each peer that is up."""
+    links = rows.filter(rows["neighbour"].is_valid())
+    found = measure_graph(rows["peer"].to_numpy(), links["peer"].to_numpy(), links["neighbour"].to_numpy())
+    return pa.Table.from_pylist([{"trial": rows["trial"][0].as_py()} | found])
 
 
-def measure_graph(peers: np.ndarray, neighbours: np.ndarray) -> dict[str, float]:
-    """Return the measures of the graph with these links; only links between peers that have any count."""
+def measure_graph(up: np.ndarray, peers: np.ndarray, neighbours: np.ndarray) -> dict[str, float]:
+    """Return the measures of the graph of the peers `up`, in any order and number, with links from each of
+    `peers` to its neighbour; only links between peers that are up count."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components, shortest_path
 
-    up = np.unique(peers)
-    counted = np.isin(neighbours, up)
+    up = np.unique(up)
+    counted = np.isin(peers, up) & np.isin(neighbours, up)
     rows, columns = np.searchsorted(up, peers[counted]), np.searchsorted(up, neighbours[counted])
     graph = csr_array((np.ones(len(rows)), (rows, columns)), shape=(len(up), len(up)))
     sources = np.arange(0, len(up), -(-len(up) // _MOST_SOURCES))

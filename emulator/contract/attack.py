@@ -122,6 +122,10 @@ class AttackModel(BaseModel):
         """Return the numbers of the peers that the attack is about, which are not drawn as attackers."""
         return ()
 
+    def topics(self) -> Collection[int]:
+        """Return the numbers of the topics that the attack is about, each of which some peer has to have."""
+        return ()
+
     @abstractmethod
     def begin(self, environment: AttackerEnvironment) -> Attack:
         """Return the attack on one channel of one attacker, for one of its lives."""

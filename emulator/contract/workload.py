@@ -292,6 +292,10 @@ class WorkloadKind:
         """Return what peers hold by the rows of the kind's tables."""
         return ()
 
+    def topics(self, parameters: Any, peers: int) -> int | None:
+        """Return the number of topics, which are 0 to one less; None if only the drawn plan tells."""
+        return None
+
     def problems(self, parameters: Any, trial: Trial) -> Problems:
         """Return what cannot be drawn, and what is too large for any machine. Reads no file and draws
         nothing."""

@@ -39,6 +39,8 @@ class Crowd:
     """The number of peers in each region; none if the network has no regions, None if it is wrong."""
     places: int = 1
     """The number of places of the latencies, where a class of peers names some."""
+    topics: int | None = None
+    """The number of topics; None if only the drawn plan tells."""
 
 
 class Group(Model):

@@ -36,6 +36,10 @@ class MeshSybil(AttackModel):
         """Return the publisher and the target."""
         return {peer for peer in (self.publisher, self.target) if peer is not None}
 
+    def topics(self) -> Collection[int]:
+        """Return the topic in which the target is grafted; the default counts only if there is a target."""
+        return (self.topic,) if self.target is not None or self.topic else ()
+
     def begin(self, environment: AttackerEnvironment) -> Attack:
         return _MeshSybil(environment, self)
 

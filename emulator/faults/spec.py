@@ -94,6 +94,12 @@ class AttackersSpec(_Window, Group):
         near = None if self.near is None else self.near.peer
         return about if near is None else {*about, near}
 
+    @property
+    def topics(self) -> list[int]:
+        """The topics that the attack is about."""
+        with code_of(self.behaviour, "could not say of which topics it is"):
+            return sorted(self.behaviour.topics())
+
     def problems(self, crowd: Crowd, trial_end: float) -> list[tuple[str, str]]:
         """Return the key below `attackers` and the problem of each combination that cannot be drawn."""
         found = [] if self.near is None else self.near.problems(crowd)
@@ -114,6 +120,10 @@ class AttackersSpec(_Window, Group):
         unknown = [peer for peer in sorted(self.spared) if peer >= crowd.peers]
         if unknown:
             return [("behaviour", f"there is no peer {unknown[0]}. They are 0 to {crowd.peers - 1}")]
+        topics = self.topics
+        if crowd.topics is not None and topics and topics[-1] >= crowd.topics:
+            are = f"They are 0 to {crowd.topics - 1}" if crowd.topics > 1 else "There is topic 0 alone"
+            return [("behaviour", f"there is no topic {topics[-1]}. {are}")]
         if self.is_drawn and self.count(crowd) + len(self.spared) > crowd.peers:
             text = (
                 f"{self.count(crowd)} of {crowd.peers} peers leave too few for those that the attack is about"

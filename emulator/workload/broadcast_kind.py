@@ -52,6 +52,10 @@ class BroadcastKind(WorkloadKind):
     def asked(self, tables: Mapping[str, Sequence[Row]]) -> Iterable[Asked]:
         return publications(tables["publications"])
 
+    def topics(self, parameters: Broadcasts, peers: int) -> int:
+        """Return 1: systems of topics send all messages on topic 0."""
+        return 1
+
     def problems(self, parameters: Broadcasts, trial: Trial) -> Problems:
         found = []
         messages = parameters.rate * trial.phases.measure
@@ -65,12 +69,14 @@ class BroadcastKind(WorkloadKind):
             text = f"there is no message in {trial.phases.measure:g} s. Raise it, or phases.measure"
             found.append(("broadcast.rate", text))
         if size.least > size.most:
-            found.append(("broadcast.bytes.least", f"is {size.least:,}, more than most ({size.most:,})"))
+            text = f"is {size.least:,}, more than most ({size.most:,}). Lower it, or raise most"
+            found.append(("broadcast.bytes.least", text))
         elif not found and messages * size.most > MOST_BYTES:
             text = more("bytes of messages", messages * size.most, MOST_BYTES, "Lower it, or rate")
             found.append(("broadcast.bytes", text))
         if parameters.senders is not None and parameters.senders > trial.peers:
-            text = f"is {parameters.senders:,}, but there are {trial.peers:,} peers"
+            there = "there is 1 peer" if trial.peers == 1 else f"there are {trial.peers:,} peers"
+            text = f"is {parameters.senders:,}, but {there}. Lower it to {trial.peers:,} or less"
             found.append(("broadcast.senders", text))
         return found
 

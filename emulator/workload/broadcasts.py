@@ -69,9 +69,12 @@ def _senders(
     stays[sessions.peer[(sessions.start <= begin) & (sessions.end >= end)]] = True
     candidates = np.flatnonzero(stays if among is None else stays & among)
     if len(candidates) < count:
+        up = f"{len(candidates):,} peers that may send are" if len(candidates) else "no peer that may send is"
+        up = "1 peer that may send is" if len(candidates) == 1 else up
+        mend = f"Lower it to {len(candidates):,}, or leave" if len(candidates) else "Leave"
         raise ValueError(
-            f"workload.broadcast.senders: is {count:,}, but {len(candidates):,} peers that may send are up "
-            "in the whole measure phase. Lower it, or leave it out so that any peer that is up may send"
+            f"workload.broadcast.senders: is {count:,}, but {up} up in the whole measure phase. "
+            f"{mend} it out so that any peer that is up may send"
         )
     chosen = np.zeros(peers, dtype=np.bool_)
     chosen[random.choice(candidates, size=count, replace=False)] = True

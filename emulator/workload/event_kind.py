@@ -109,6 +109,10 @@ class TopicsKind(EventsKind):
 
         return draw_topics(parameters, trial.workload.publications or Publications(events=0), trial)
 
+    def topics(self, parameters: TopicSource, peers: int) -> int | None:
+        known: int | None = getattr(parameters, "topics", None)
+        return peers if parameters.topics_are_peers else known
+
     def problems(self, parameters: Any, trial: Trial) -> Problems:
         found, each = super().problems(parameters, trial), parameters.topics_in_bucket()
         if trial.workload.changes.share > 0 and each and not parameters.problems():

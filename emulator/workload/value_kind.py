@@ -124,7 +124,8 @@ class ValuesKind(WorkloadKind):
                 found.append((f"values.{key}", more(what, number, MOST_ROWS, "Lower it")))
         size = parameters.bytes
         if size.least > size.most:
-            found.append(("values.bytes.least", f"is {size.least:,}, more than most ({size.most:,})"))
+            text = f"is {size.least:,}, more than most ({size.most:,}). Lower it, or raise most"
+            found.append(("values.bytes.least", text))
         elif not found and puts * size.most > MOST_BYTES:
             text = more("bytes of values", puts * size.most, MOST_BYTES, "Lower it, or count")
             found.append(("values.bytes", text))

@@ -140,7 +140,18 @@ def _crowd(spec: TrialSpec, has_network: bool) -> Crowd:
     classes = [each.classes for each in (spec.network.bandwidth, spec.processing) if each is not None]
     names_places = any(each.places for those in classes for each in those)
     places = spec.network.latency.host_count() if names_places else 1
-    return Crowd(spec.peers, roles | {others: max(spec.peers - sum(roles.values()), 0)}, regions, places)
+    roles |= {others: max(spec.peers - sum(roles.values()), 0)}
+    return Crowd(spec.peers, roles, regions, places, _topics(spec))
+
+
+def _topics(spec: TrialSpec) -> int | None:
+    """Return the number of topics, as far as it is known."""
+    chosen = spec.workload.chosen()
+    if len(chosen) != 1:
+        return None
+    (kind,) = chosen
+    with code_of(kind, _UNCHECKED):
+        return kind.topics(getattr(spec.workload, kind.key), spec.peers)
 
 
 def _rate_problems(fault: FaultSpec, own: Bandwidth | None) -> list[tuple[str, str]]:

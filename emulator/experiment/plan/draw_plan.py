@@ -110,6 +110,9 @@ def draw_plan(spec: TrialSpec) -> Plan:
         of_peers = spec.processing.classes
         slowness = draw_classes(of_peers, roles, regions, places, _random(spec, "processing"))
         peers = peers.append_column(PROCESSING, pa.array(slowness, PROCESSING.type))
+    if spec.attackers is not None and "subscriptions" in asked:
+        for topic in spec.attackers.topics:
+            _check_topic(topic, "attackers.behaviour", asked)
     if spec.attackers is not None and spec.attackers.near is not None:
         chosen = _identifiers(spec.attackers.near, attackers, asked)
         peers = peers.append_column(IDENTIFIER, pa.array(map(chosen.get, range(spec.peers)), IDENTIFIER.type))
@@ -162,14 +165,17 @@ def _identifiers(
     near: Target, attackers: NDArray[np.int32], asked: Mapping[str, pa.Table]
 ) -> dict[int, bytes]:
     """Return the identifiers of the attackers. Raises Undrawable if nobody ever has the topic."""
-    if near.topic is not None and not any(
-        pc.any(pc.equal(table["topic"], near.topic)).as_py()
-        for table in asked.values()
-        if "topic" in table.column_names
-    ):
-        text = f"no peer has the topic {near.topic} or publishes on it. Name one that somebody has"
-        raise Undrawable([("attackers.near.topic", text)])
+    if near.topic is not None:
+        _check_topic(near.topic, "attackers.near.topic", asked)
     return {peer: encode(identifier) for peer, identifier in around(near, attackers.tolist()).items()}
+
+
+def _check_topic(topic: int, key: str, asked: Mapping[str, pa.Table]) -> None:
+    """Raise Undrawable if nobody ever has the topic."""
+    topics = [table["topic"] for table in asked.values() if "topic" in table.column_names]
+    if not any(pc.any(pc.equal(column, topic)).as_py() for column in topics):
+        text = f"no peer has the topic {topic} or publishes on it. Name one that somebody has"
+        raise Undrawable([(key, text)])
 
 
 def _faults(

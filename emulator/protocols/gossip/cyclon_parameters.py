@@ -12,7 +12,7 @@ class CyclonParameters(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    view: int = Field(20, ge=2, le=10_000, description="c: peers of the view")
+    view: int = Field(20, ge=2, le=1000, description="c: peers of the view")
     shuffle: int = Field(8, ge=1, description="l: entries that a shuffle exchanges")
     period: Duration = Field(10.0, gt=0, description="time between two shuffles of a peer")
     walk: int = Field(5, ge=1, le=64, description="steps of the random walks by which a newcomer joins")
@@ -21,5 +21,6 @@ class CyclonParameters(BaseModel):
     @model_validator(mode="after")
     def _shuffle_fits(self) -> CyclonParameters:
         if self.shuffle > self.view:
-            raise ValueError(f"shuffle ({self.shuffle}) is more than view ({self.view})")
+            text = f"shuffle ({self.shuffle}) is more than view ({self.view})"
+            raise ValueError(f"{text}. Lower shuffle to {self.view} or less, or raise view")
         return self

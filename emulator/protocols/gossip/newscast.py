@@ -33,7 +33,8 @@ class Newscast(Membership, ExchangePartner):
         """`own` returns this peer's current profile; `period` is a round in seconds."""
         super().__init__(environment)
         self._own = own
-        self._period = period
+        self.period = period
+        """The length of a round (s)."""
         self._contacts: Sequence[int] = ()
         self._profiles = environment.shared(ProfileHandles)
         rows = environment.shared(PeerRows)
@@ -49,7 +50,7 @@ class Newscast(Membership, ExchangePartner):
 
     def start(self, contacts: Sequence[int]) -> None:
         self.join_through(contacts)
-        self.environment.every(self._period, self._exchange)
+        self.environment.every(self.period, self._exchange)
 
     def stop(self, graceful: bool) -> None:
         self.views.empty(self.row)

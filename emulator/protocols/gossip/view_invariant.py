@@ -1,29 +1,44 @@
-"""What Newscast promises of its views: who is gone leaves them (Jelasity et al., TOCS 2007)."""
+"""What Newscast promises of its views: who is gone leaves them (Jelasity et al., TOCS 2007).
+
+Newscast detects no failures. A view keeps the freshest entries, so that the entry of a peer that is down
+stays, and is handed on, until there are as many fresher ones as the view has places. Where hardly more peers
+are up than that, nothing pushes it out, and such a view is not judged.
+"""
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from typing import Final
 
 from emulator.contract.invariants import Broken, Invariant, PeersUp
 from emulator.protocols.gossip.newscast import Newscast
 
-LONGEST: Final = 30.0
-"""The seconds for which a view may keep a peer that is down."""
+ROUNDS: Final = 30
+"""The rounds for which a view may keep a peer that is down."""
+LEAST: Final = 30.0
+"""The seconds for which it may at least, however short its rounds are."""
+_MORE: Final = 1.25
+"""How many times as many peers as a view has places are up where it is judged."""
 
 
 def broken(up: PeersUp) -> Broken | None:
     """Return the peers that have somebody in their views who has been down for longer."""
+    views = list(up.parts(Newscast))
+    on_channel = Counter(newscast.views.channel for _, newscast in views)
     down: dict[int, float] = {}
     keep: list[int] = []
     oldest = 0.0
-    for peer, newscast in up.parts(Newscast):
+    for peer, newscast in views:
+        if on_channel[newscast.views.channel] < _MORE * newscast.views.size:
+            continue
+        longest = max(ROUNDS * newscast.period, LEAST)
         for profile in newscast.view():
             other = profile.peer
             if other not in down:
                 gone = up.down_for(other)
                 down[other] = 0.0 if math.isinf(gone) else gone
-            if down[other] > LONGEST:
+            if down[other] > longest:
                 oldest = max(oldest, down[other])
                 if not keep or keep[-1] != peer:
                     keep.append(peer)
@@ -34,6 +49,7 @@ def broken(up: PeersUp) -> Broken | None:
 
 VIEWS: Final = Invariant(
     "views_forget_the_dead",
-    f"No view of Newscast holds a peer that has been down for {LONGEST:g} s.",
+    f"No view of Newscast holds a peer that has been down for {ROUNDS} rounds, and for {LEAST:g} s, where at "
+    "least a quarter more peers are up than a view has places.",
     "emulator.protocols.gossip.view_invariant:broken",
 )

@@ -22,7 +22,8 @@ class Views(HandleKeeper):
         self.channel = channel
         """The channel of the Newscast whose views these are."""
         self._profiles = profiles
-        self._size: i64 = size
+        self.size: i64 = size
+        """The places of a view."""
         self._counts = vec[i64]()
         self._handles = vec[i64]()
         self._heard = vec[float]()
@@ -32,7 +33,7 @@ class Views(HandleKeeper):
         """Make room for the row, with nobody in its view."""
         while len(self._counts) <= row:
             self._counts = append(self._counts, i64(0))
-            for _ in range(self._size):
+            for _ in range(self.size):
                 self._handles = append(self._handles, i64(-1))
                 self._heard = append(self._heard, 0.0)
         self._counts[row] = 0
@@ -43,11 +44,11 @@ class Views(HandleKeeper):
 
     def peer(self, row: i64, place: i64) -> i64:
         """Return the peer at this place of a view."""
-        return self._profiles.peer(self._handles[row * self._size + place])
+        return self._profiles.peer(self._handles[row * self.size + place])
 
     def read(self, row: i64, sightings: Sightings) -> None:
         """Add the sightings of a view."""
-        begin, count, first = row * self._size, self._counts[row], sightings.count
+        begin, count, first = row * self.size, self._counts[row], sightings.count
         sightings.reserve(first + count)
         to_peers, to_handles, to_heard = sightings.peers, sightings.handles, sightings.heard
         handles, heard, peers = self._handles, self._heard, self._profiles.peers
@@ -81,7 +82,7 @@ class Views(HandleKeeper):
                 merged.add(peer, news.handles[place], news.heard[place])
             else:
                 merged.renew(known, news.handles[place], news.heard[place], self._profiles)
-        if merged.count <= self._size:
+        if merged.count <= self.size:
             self._write(row, merged)
         else:
             self._write_freshest(row, merged)
@@ -92,7 +93,7 @@ class Views(HandleKeeper):
         left.clear()
         self.read(row, left)
         gone: i64 = -1
-        begin, kept = row * self._size, i64(0)
+        begin, kept = row * self.size, i64(0)
         place: i64
         for place in range(left.count):
             if left.peers[place] == peer:
@@ -107,13 +108,13 @@ class Views(HandleKeeper):
     def mark(self, kept: vec[i64]) -> None:
         row: i64
         for row in range(len(self._counts)):
-            begin = row * self._size
+            begin = row * self.size
             place: i64
             for place in range(begin, begin + self._counts[row]):
                 kept[self._handles[place]] = 1
 
     def _write(self, row: i64, sightings: Sightings) -> None:
-        begin = row * self._size
+        begin = row * self.size
         place: i64
         for place in range(sightings.count):
             self._handles[begin + place] = sightings.handles[place]
@@ -122,7 +123,7 @@ class Views(HandleKeeper):
 
     def _write_freshest(self, row: i64, sightings: Sightings) -> None:
         """Keep as many as there is room for: who was heard from last comes first, equals keep their order."""
-        handles, times, most = self._handles, self._heard, self._size
+        handles, times, most = self._handles, self._heard, self.size
         new_handles, new_times = sightings.handles, sightings.heard
         begin, kept = row * most, i64(0)
         place: i64

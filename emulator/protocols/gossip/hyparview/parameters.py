@@ -43,5 +43,6 @@ class HyParViewParameters(BaseModel):
     @model_validator(mode="after")
     def _walks_fit(self) -> HyParViewParameters:
         if self.prwl > self.arwl:
-            raise ValueError(f"prwl ({self.prwl}) is more than arwl ({self.arwl}): no walk would get there")
+            text = f"prwl ({self.prwl}) is more than arwl ({self.arwl}): no walk would get there"
+            raise ValueError(f"{text}. Lower prwl to {self.arwl} or less, or raise arwl")
         return self

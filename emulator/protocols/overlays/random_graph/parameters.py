@@ -29,7 +29,7 @@ class RandomGraphParameters(BaseModel):
         description="steps over random links from a peer of the view to the one that is asked, in a bounded "
         "graph; 0: peers of the view are asked themselves",
     )
-    view: int = Field(20, ge=2, description="peers in the Newscast view, from which links are made")
+    view: int = Field(20, ge=2, le=1000, description="peers in the Newscast view, from which links are made")
     period: Duration = Field(1.0, gt=0, description="length of a round of gossip and of seeking links")
     heartbeat: Duration = Field(5.0, gt=0, description="time between two heartbeats on a link")
     silent_heartbeats: int = Field(

@@ -20,7 +20,7 @@ class SmallWorldParameters(BaseModel):
         description="how a small-world link is drawn: a random distance, fixed or drawn anew at each "
         "selection (then equally good friends are taken at random too), or among the known peers",
     )
-    view: int = Field(20, ge=2, description="peers in the Newscast view")
+    view: int = Field(20, ge=2, le=1000, description="peers in the Newscast view")
     period: Duration = Field(1.0, gt=0, description="length of a gossip round")
     stale_after: int = Field(5, ge=2, description="rounds of silence after which a neighbour is dropped")
 

@@ -51,5 +51,6 @@ GOSSIPSUB_FOR_ALL: Final = System(
     parameters=GossipSubParameters,
     create=GossipSubForAll,
     serves="broadcast",
+    misfits=GOSSIPSUB.misfits,
     invariants=GOSSIPSUB.invariants,
 )

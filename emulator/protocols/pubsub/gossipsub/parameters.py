@@ -3,13 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from emulator.files.quantities import Duration, RateOr0
+from emulator.files.quantities import Duration, RateOr0, format_duration
 from emulator.protocols.pubsub.gossipsub.presets import PRESETS
 from emulator.protocols.pubsub.gossipsub.score_parameters import ScoreParameters
+
+
+def _peer(key: Any) -> Any:
+    """Return the number of a peer, which is a text where it is the key of a file."""
+    if isinstance(key, str):
+        if not (key.isascii() and key.removeprefix("-").isdigit() and str(int(key)) == key):
+            raise ValueError("a key here is the number of a peer. Write it in digits, such as 3: -100.0")
+        key = int(key)
+    if isinstance(key, int) and key < 0:
+        raise ValueError("peers have numbers from 0 on. Write the number of a peer, such as 3: -100.0")
+    return key
+
+
+PeerKey = Annotated[int, BeforeValidator(_peer)]
+"""The number of a peer as the key of a mapping."""
+
+
+def misfits(parameters: GossipSubParameters, peers: int, round_trips: object) -> list[tuple[str, str]]:
+    """Return the key and the problem if a peer has an application score that the trial does not have."""
+    strangers = sorted(peer for peer in parameters.application_scores if peer >= peers)
+    text = f"there is no peer {strangers[0]}. They are 0 to {peers - 1}" if strangers else ""
+    return [("application_scores", text)] if strangers else []
 
 
 class GossipSubParameters(BaseModel):
@@ -29,9 +51,14 @@ class GossipSubParameters(BaseModel):
     degree_out: int = Field(2, ge=0, description="D_out: peers in a mesh that it connected to itself (v1.1)")
     heartbeat: Duration = Field(1.0, gt=0, description="time between two heartbeats")
     fanout_ttl: Duration = Field(60.0, gt=0, description="time without a publication that a fan-out stays")
-    mcache_len: int = Field(5, ge=1, description="heartbeats for which a message can be asked for")
+    mcache_len: int = Field(5, ge=1, le=1000, description="heartbeats for which a message can be asked for")
     mcache_gossip: int = Field(3, ge=0, description="heartbeats in which gossip tells of a message")
-    seen_ttl: Duration = Field(120.0, gt=0, description="time for which a message is known as seen")
+    seen_ttl: Duration = Field(
+        120.0,
+        gt=0,
+        description="time for which a message is known as seen: at least as long as it is validated and can "
+        "be asked for",
+    )
     flood_publish: bool = Field(
         True, description="whether own messages go to all connected peers of the topic (v1.1)"
     )
@@ -63,7 +90,9 @@ class GossipSubParameters(BaseModel):
     max_idontwant_messages: int = Field(
         1000, ge=0, description="IDONTWANT of a peer in a heartbeat that are heeded (v1.2)"
     )
-    idontwant_ttl: int = Field(3, ge=1, description="heartbeats for which an IDONTWANT is kept (v1.2)")
+    idontwant_ttl: int = Field(
+        3, ge=1, le=1000, description="heartbeats for which an IDONTWANT is kept (v1.2)"
+    )
     uplink: RateOr0 = Field(
         0,
         description="rate at which copies of large messages leave one after the other, so that an IDONTWANT "
@@ -71,7 +100,7 @@ class GossipSubParameters(BaseModel):
     )
     validation: Duration = Field(0.0, ge=0, description="time that the validation of a message takes")
     score: ScoreParameters = Field(default_factory=ScoreParameters, description="the score of peers (v1.1)")
-    application_scores: dict[int, float] = Field(
+    application_scores: dict[PeerKey, float] = Field(
         default_factory=dict, description="P5 that all peers give these peers, such as bootstrappers (v1.1)"
     )
     connections: int = Field(
@@ -83,7 +112,9 @@ class GossipSubParameters(BaseModel):
     keepalive: Duration = Field(
         10.0, gt=0, description="time between two signs of life on a connection, which three missing ones end"
     )
-    view: int = Field(20, ge=2, description="peers in the Newscast view, from which connections are made")
+    view: int = Field(
+        20, ge=2, le=1000, description="peers in the Newscast view, from which connections are made"
+    )
     discovery: Duration = Field(1.0, gt=0, description="length of a round of Newscast and of connecting")
     topic_discovery: bool = Field(
         False,
@@ -116,6 +147,12 @@ class GossipSubParameters(BaseModel):
             )
         if self.mcache_gossip > self.mcache_len:
             raise ValueError(f"mcache_gossip is more than mcache_len, {self.mcache_len}. Lower it")
+        if self.seen_ttl < self._comes_again:
+            raise ValueError(
+                f"seen_ttl is {format_duration(self.seen_ttl)}, and a message that is forgotten while it can "
+                "come again is delivered again. Raise seen_ttl to validation + mcache_len x heartbeat, "
+                f"{format_duration(self._comes_again)}, or more"
+            )
         if self.version != "1.0" and self.degree_out and not self._out_fits:
             raise ValueError(
                 f"degree_out is {self.degree_out}: it has to be less than degree_low and at most half of "
@@ -126,6 +163,11 @@ class GossipSubParameters(BaseModel):
         if self.connections // 2 > self.most_connections:
             raise ValueError(f"most_connections is {self.most_connections}. A peer makes more. Raise it")
         return self
+
+    @property
+    def _comes_again(self) -> float:
+        """The time (s) for which a message is validated and can be asked for, to the nanosecond."""
+        return round(self.validation + self.mcache_len * self.heartbeat, 9)
 
     @property
     def _out_fits(self) -> bool:

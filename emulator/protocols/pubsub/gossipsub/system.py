@@ -282,5 +282,6 @@ GOSSIPSUB: Final = System(
     paper="libp2p: gossipsub v1.0, v1.1, v1.2; Vyzovitis et al.: GossipSub, 2020",
     parameters=GossipSubParameters,
     create=GossipSub,
+    misfits="emulator.protocols.pubsub.gossipsub.parameters:misfits",
     invariants=(VIEWS,),
 )

@@ -24,7 +24,7 @@ class OptParameters(BaseModel):
         description="how a peer learns of others: by gossip, or from a directory at one peer that knows all",
     )
     directory: int = Field(0, ge=0, description="the number of the peer that keeps the directory")
-    view: int = Field(20, ge=2, description="peers in the Newscast view")
+    view: int = Field(20, ge=2, le=1000, description="peers in the Newscast view")
     known: int = Field(500, ge=1, description="peers with a common topic that one remembers from gossip")
     period: Duration = Field(1.0, gt=0, description="length of a round of gossip and of choosing")
     stale_after: int = Field(
