@@ -149,8 +149,8 @@ class Swim(MembershipService):
         """Take over another member's list.
 
         Where a failed member may come back, one that the other takes for failed is suspected only, so that it
-        can speak for itself. This member is the accuser of all that are suspected by a list: the other one may
-        have heard it from anybody, so lists are no independent suspicions (both as in memberlist).
+        can speak for itself. This member is the accuser of all that a list suspects: the other one may have
+        heard it from anybody, so lists are no independent suspicions. Both are as in memberlist.
         """
         peer = self.environment.peer
         accused = (SUSPECTED,) if self._words.final else (SUSPECTED, FAILED)
