@@ -98,6 +98,40 @@ def test_a_change_is_known_when_members_that_were_up_and_stayed_say_so(tables: d
     )
 
 
+def test_a_member_that_hears_first_that_another_one_is_back_has_not_learnt_of_its_crash(
+    spark: SparkSession, tables: dict[str, DataFrame]
+) -> None:
+    sessions = [(peer, 0, 0.0, FOREVER, "trial end") for peer in (0, 1)]
+    sessions += [(2, 0, 0.0, 20.0, "crash"), (2, 1, 22.0, FOREVER, "trial end")]
+    sessions += [(3, 0, 0.0, 30.0, "crash"), (3, 1, 31.0, FOREVER, "trial end")]
+    said = [(0, 23.0, 2, 1, "joined"), (1, 24.0, 2, 0, "failed"), (1, 25.0, 2, 1, "joined")]
+    said += [(who, 32.0, 3, 1, "joined") for who in (0, 1)]
+    observed = [
+        (who, 0, at, f"member_{what}", float(life), of, place)
+        for place, (who, at, of, life, what) in enumerate(said)
+    ]
+    columns = "peer int, session int, start_s double, end_s double, ended string"
+    found = {
+        **tables,
+        "sessions": table(spark, sessions, columns),
+        "observations": table(spark, observed, OBSERVED),
+    }
+    reticent = table(spark, [(0, 2), (1, 3)], "reticence int, peer int")
+    changes = membership.member_changes(found, reticent)
+    one, other = changes.where("change = 'crash'").orderBy("at_s").collect()
+    assert (one.noticed_s, one.first_s, one.all_s, one.observers, one.knew) == (4.0, 4.0, None, 2, 1)
+    assert (other.noticed_s, other.first_s, other.all_s, other.observers, other.knew) == (
+        None,
+        None,
+        None,
+        2,
+        0,
+    )
+    (measures,) = of_membership._of_changes({**found, "member_changes": changes}).collect()
+    assert (measures.crash_detected, measures.crash_first_s, measures.crash_known) == (0.5, 4.0, 0.25)
+    assert (measures.crash_all_s, measures.detection_periods) == (None, 3.0)
+
+
 def test_reports_about_members_that_were_up_are_false_alarms(tables: dict[str, DataFrame]) -> None:
     found = {
         (row.peer, row.subject, row.failed, row.of_disturbed, row.by_disturbed)

@@ -42,6 +42,12 @@ def test_each_missing_nack_of_a_failed_probe_makes_the_health_worse(nacks: int, 
     assert member.swim.gauges()["local_health"] == score
 
 
+def test_a_failed_probe_for_which_no_helper_was_asked_makes_the_health_worse_by_one() -> None:
+    member = Member(1, preset="lifeguard")
+    failing_probe(member, 0)
+    assert member.swim.gauges()["failed_probes"] == 1 == member.swim.gauges()["local_health"]
+
+
 def test_without_nacks_a_failed_probe_itself_makes_the_health_worse() -> None:
     member = Member(8, largest_health=8)
     failing_probe(member, 0)
@@ -148,6 +154,18 @@ def test_a_list_in_which_a_member_has_failed_makes_it_suspected_only() -> None:
         assert member.swim.state_of(2) == state
 
 
+@pytest.mark.parametrize("state", [SUSPECTED, FAILED])
+def test_lists_in_which_a_member_is_suspected_are_no_independent_suspicions_of_it(state: int) -> None:
+    member = Member(8, preset="memberlist", suspicion=0.01, gossip="0 s", push_pull="0 s", **SLOW)  # 1 to 6 s
+    member.say(2, SUSPECTED, accuser=3)
+    for partner in (4, 5, 6):
+        listed = [MemberUpdate(partner), MemberUpdate(2, 0, 0, state, partner)]
+        member.world.hand_over(partner, SwimSync(False, listed), request=partner)
+    assert len(member.swim._suspicions._of[2].accusers) == 2
+    member.world.advance(2.0)
+    assert member.swim.state_of(2) == SUSPECTED
+
+
 def test_push_pull_exchanges_lists_with_one_member_an_interval() -> None:
     member = Member(4, push_pull="10 s", **SLOW)
     for _ in range(3):
@@ -183,6 +201,20 @@ def test_failed_members_are_tried_again_until_a_time_out_and_only_if_asked_for()
         member.say(1, FAILED)
         member.world.advance(60.0)
         assert [peer for peer, _ in member.world.take(SwimSync)] == [1] * tries
+
+
+@pytest.mark.parametrize("reconnect_timeout", ["5 s", "100 s"])
+def test_a_failed_member_is_forgotten_in_time_however_long_it_is_tried_again(reconnect_timeout: str) -> None:
+    times = {"forget_after": "20 s", "reconnect": "1 s", "reconnect_timeout": reconnect_timeout}
+    member = Member(4, confirm="by-incarnation", **times)
+    member.say(2, FAILED)
+    listed = []
+    for _ in range(40):
+        member.world.advance(1.0)
+        for target, ping in member.pinged():
+            member.world.hand_over(target, SwimAck(ping.sequence, []))
+        listed.append(2 in member.swim._view.members())
+    assert listed[18] and not listed[-1]
 
 
 def test_a_preset_sets_what_an_experiment_does_not_give() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from small_trial import Outcome, run
 
+from emulator.experiment.file.load import ExperimentError, load
 from emulator.experiment.file.spec import TrialSpec
 from emulator.experiment.plan.draw_plan import draw_plan
 from emulator.layouts.layout import lay_out
@@ -94,3 +95,32 @@ def test_more_observers_than_peers_are_a_problem(tmp_path: Path) -> None:
 def test_a_list_without_anybody_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="no peer is up in its first session at 49"):
         trial(tmp_path, parameters={"listed_at": "49 s"}, churn={"crash": {"at": "8 s", "share": 1.0}})
+
+
+@pytest.mark.parametrize(
+    ("parameters", "told"),
+    [
+        (
+            "{starting_list: [0, 1]}",
+            "starting_list: is made from the sessions of the plan, so a file cannot give it. Leave it out, "
+            "and give the time at which its members are up, such as listed_at: 2 s",
+        ),
+        (
+            "{listed_at: 1 h}",
+            "listed_at: is 3600 s, but the trial ends at 52 s. Give a time before that at which its members "
+            "are up, such as listed_at: 2 s",
+        ),
+    ],
+)
+def test_a_list_that_cannot_be_made_is_refused_by_a_check_of_the_file(
+    parameters: str, told: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "list.yaml"
+    phases = "{join: 2 s, settle: 10 s, measure: 40 s, drain: 0 s}"
+    file.write_text(
+        f"name: list\nsystem:\n  name: swim\n  parameters: {parameters}\npeers: 5\n"
+        f"workload: {{membership: {{}}}}\nphases: {phases}\n"
+    )
+    with pytest.raises(ExperimentError) as refused:
+        load(file)
+    assert f"list.yaml:4: system.parameters.{told}" in str(refused.value)

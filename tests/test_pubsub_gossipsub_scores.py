@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from fake_environment import FakeEnvironment
@@ -349,6 +350,8 @@ def test_a_file_gives_peers_application_scores_by_their_numbers() -> None:
 
 def test_application_scores_of_peers_that_are_not_there_are_refused() -> None:
     found = GossipSubParameters.model_validate({"application_scores": {9: 1.0, 4: 1.0, 5: 1.0}})
-    assert misfits(found, 5, None) == [("application_scores", "there is no peer 5. They are 0 to 4")]
-    assert misfits(found, 10, None) == []
+    assert misfits(found, Mock(peers=5), None) == [
+        ("application_scores", "there is no peer 5. They are 0 to 4")
+    ]
+    assert misfits(found, Mock(peers=10), None) == []
     assert SYSTEMS["gossipsub-broadcast"].misfits == f"{misfits.__module__}:misfits"

@@ -15,11 +15,17 @@ _HEADINGS = {
     "Load of a member": ("messages_a", "bytes_a", "probe_"),
 }
 _CHANGES = {
-    "crash": ("a crash", "declared it failed"),
-    "leave": ("a leave", "had it out of their views"),
-    "join": ("a join", "had it in their views"),
+    "crash": ("a crash", "declared the member failed"),
+    "leave": ("a leave", "had the member out of their views or had heard of its next session"),
+    "join": ("a join", "had the member in their views"),
 }
-_WHEN = {"first": "first member", "all": "last of all members"}
+_WHEN = {"first": ("first member", "some member did"), "all": ("last of all members", "all members did")}
+_DIFFERENT = (
+    "The times to the first and to all are over different changes, so the one may be above the other. "
+)
+_RETURNED = (
+    "A member that heard first that the crashed one is back has not detected the crash, and does not later. "
+)
 _STAYS = (
     "All members are those that tell of each change, were up at that time and stayed until they knew or the "
     "trial was over; members that a fault disturbs are left out, as changers too."
@@ -29,9 +35,11 @@ _STAYS = (
 def _delays() -> dict[str, Measure]:
     found = {}
     for change, (what, knew) in _CHANGES.items():
-        for when, who in _WHEN.items():
+        returned = _RETURNED if change == "crash" else ""
+        for when, (who, did) in _WHEN.items():
             about = (
-                f"From {what} in the measure phase until the {who} {knew}, {{}}over these changes. {_STAYS}"
+                f"From {what} in the measure phase until the {who} {knew}, {{}}over the changes of which "
+                f"{did}. {_DIFFERENT}{returned}{_STAYS}"
             )
             title = f"From {what} to the {who}"
             found[f"{change}_{when}_s"] = lower(title, "s", about.format("mean "))
@@ -39,8 +47,14 @@ def _delays() -> dict[str, Measure]:
                 found[f"{change}_{when}_s_{name}"] = lower(f"{title}, {part}", "s", about.format(f"{part} "))
         found[f"{change}_known"] = share(
             f"Members that learnt of {what}",
-            f"Of all pairs of {what} and a member that was to know. {_STAYS}",
+            f"Of all pairs of {what} and a member that was to know, those that {knew}. {returned}{_STAYS}",
         )
+    found["crash_detected"] = share(
+        "Crashes that were detected",
+        "Of the crashes in the measure phase, those that some member declared failed before the trial was "
+        "over; the times from a crash to the first member are over these. A crash is not detected if the "
+        "member is back and known before anybody declares its last session failed.",
+    )
     return found
 
 
@@ -50,15 +64,16 @@ _MEASURES = {
     "detection_periods": lower(
         "Periods until the first probe of a crashed member",
         "periods",
-        "Mean of ceil((t - T) / T) over crashes, where t is the time from the crash until the first member "
-        "suspected it or declared it failed, and T the protocol period that the probe takes; at least 1, for "
-        "a ping that was under way when the member crashed.",
+        "Mean of ceil((t - T) / T) over the crashes of which some member suspected the member or declared it "
+        "failed, where t is the time from the crash until the first one did, and T the protocol period that "
+        "the probe takes; at least 1, for a ping that was under way when the member crashed. A crash whose "
+        "member was back and known before anybody suspected it is left out.",
     ),
     "dissemination_periods": lower(
         "Periods from the first to all, of crashes",
         "periods",
-        "Mean of (t' - t) / T over crashes, where t and t' are the times until the first member and all "
-        "members suspected the member or declared it failed, and T is the protocol period.",
+        "Mean of (t' - t) / T over the crashes of which all members suspected the member or declared it "
+        "failed, where t and t' are the times until the first and all did, and T is the protocol period.",
     ),
     "join_dissemination_periods": lower(
         "Periods from the first to all, of joins", "periods", "As for crashes, of joins."
@@ -140,9 +155,13 @@ def _of_changes(tables: Tables) -> DataFrame:
     probe = F.ceil((F.col("noticed_s") - F.col("period_s")) / F.col("period_s") - 1e-9)
     spread = (F.col("noticed_all_s") - F.col("noticed_s")) / F.col("period_s")
     is_crash = F.col("change") == "crash"
+    detected = F.avg(F.when(is_crash, F.col("first_s").isNotNull().cast("int")))
     return changes.groupBy("trial").agg(
         *columns,
-        F.avg(F.when(is_crash, F.greatest(probe, F.lit(1)))).alias("detection_periods"),
+        detected.alias("crash_detected"),
+        F.avg(F.when(is_crash & F.col("noticed_s").isNotNull(), F.greatest(probe, F.lit(1)))).alias(
+            "detection_periods"
+        ),
         _mean(F.when(is_crash, spread)).alias("dissemination_periods"),
         _mean(F.when(F.col("change") == "join", spread)).alias("join_dissemination_periods"),
     )

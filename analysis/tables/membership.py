@@ -166,13 +166,15 @@ def _learnt(changes: DataFrame, said: DataFrame, key: list[str]) -> DataFrame:
     (s after it), concerned.
 
     A member knows of a join when it says anything of that life or a later one. It knows of the end of a life
-    when it takes the member for failed or gone, or says anything of a later life; what it said before the end
-    counts if it was the last. It notices the end by a suspicion, too. The end concerns a member that has this
+    when it takes the member for failed or gone; what it said before the end counts if it was the last. Of a
+    leave it also knows when it says anything of a later life; a member that hears of a later life first has
+    not detected a crash. It notices the end by a suspicion, too. The end concerns a member that has this
     life in its view, or takes an earlier life for up; it has nothing to learn if the subject is not in its
     view, as when it has just joined. `concerned` is null where what it said does not tell.
     """
     last = Window.partitionBy(*key, "peer", "session").orderBy(F.desc("at_s"), F.desc("recorded"))
-    is_end, later = F.col("change") != "join", F.col("said_life") > F.col("life")
+    is_end = F.col("change") != "join"
+    later = (F.col("change") != "crash") & (F.col("said_life") > F.col("life"))
     same = F.col("said_life") == F.col("life")
     is_over, is_early = F.col("name").isin(FAILED, LEFT), F.col("at_s") < F.col("changed_s")
     stands = F.when(is_early, F.row_number().over(last) == F.col("after") + 1).otherwise(True)

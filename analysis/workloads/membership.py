@@ -93,9 +93,9 @@ MEMBERSHIP: Final = WorkloadAnalysis(
             "member_changes",
             "One row for each join, leave and crash in the measure phase: change, peer and session (of "
             "whom), at_s, disturbed (by a fault of the trial), noticed_s and noticed_all_s (s until the "
-            "first member and all members suspected it or knew), first_s and all_s (until they knew; null "
-            "if not all did), observers (members that were to know, of a crash or leave those that had the "
-            "member in their view), knew (how many of them did).",
+            "first member and all members suspected it or knew), first_s and all_s (until they knew, of a "
+            "crash by declaring it failed; null if none or not all did), observers (members that were to "
+            "know, of a crash or leave those that had the member in their view), knew (how many did).",
             membership.CHANGES,
             ("at_s", "peer", "change"),
             _changes,

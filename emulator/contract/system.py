@@ -33,7 +33,7 @@ class System:
     it returns the parameters that peers are made with. It raises ValueError for what cannot be laid out."""
     misfits: str = ""
     """The function, as `module:function`, that is called when an experiment file is checked. From the
-    parameters, the number of peers and a function that returns their round-trip times (s; None if the matrix
+    parameters, the `Trial` and a function that returns their round-trip times (s; None if the matrix
     is too large to be made for a check) it returns the key, a dotted path, and the problem of each parameter
     that does not fit."""
     takes_identifiers: bool = False

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from emulator.contract.workload import Trial
 from emulator.experiment.plan.tables import Plan
 from emulator.layouts.cliques import cluster
 from emulator.layouts.event_points import event_values
@@ -51,7 +52,7 @@ def lay_out_cliques(parameters: CliqueParameters, rtt: NDArray[np.float64]) -> C
 
 
 def misfits(
-    parameters: KyraParameters, peers: int, round_trips: Callable[[], NDArray[np.float64] | None]
+    parameters: KyraParameters, trial: Trial, round_trips: Callable[[], NDArray[np.float64] | None]
 ) -> list[tuple[str, str]]:
     """Return a misfit for a diameter that no pair of servers meets, as `System.misfits` does."""
     rtt = round_trips()

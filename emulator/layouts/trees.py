@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from emulator.contract.workload import Trial
 from emulator.experiment.plan.tables import Plan
 from emulator.protocols.pubsub.siena.parameters import SienaParameters
 
@@ -63,9 +64,9 @@ def _grow(rtt: Rtt, root: int, along_paths: bool) -> tuple[list[int], float]:
     return [int(server) for server in parent], total
 
 
-def misfits(parameters: SienaParameters, peers: int, round_trips: object) -> list[tuple[str, str]]:
+def misfits(parameters: SienaParameters, trial: Trial, round_trips: object) -> list[tuple[str, str]]:
     """Return a misfit for a tree over another number of servers, as `System.misfits` does."""
-    given = parameters.parents
+    given, peers = parameters.parents, trial.peers
     return [] if given is None or len(given) == peers else [("parents", _other_length(given, peers))]
 
 

@@ -40,7 +40,7 @@ def find_misfits(spec: TrialSpec) -> list[tuple[str, str]]:
     parameters = system.parameters.model_validate(spec.system.parameters)
     try:
         with code_of(system.create, f"could not be checked by {system.misfits}", TraceError):
-            found = getattr(import_module(module), name)(parameters, spec.peers, round_trips)
+            found = getattr(import_module(module), name)(parameters, spec, round_trips)
             return [(key, text) for key, text in found]
     except TraceError:
         return []

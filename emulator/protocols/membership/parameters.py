@@ -118,7 +118,9 @@ class SwimParameters(BaseModel):
         "then on; a peer that comes later or again joins by a contact. 0: every member joins by a contact",
     )
     starting_list: list[int] | None = Field(
-        None, description="the members that know each other from the start; made from the plan"
+        None,
+        description="the members that know each other from the start; made from the plan and "
+        "`listed_at`, so a file cannot give it",
     )
 
     @model_validator(mode="before")

@@ -19,7 +19,7 @@ from trellis.v1.swim import MemberUpdate, SwimAck, SwimNack, SwimPing, SwimPingR
 class Probe:
     """The probe of one period."""
 
-    __slots__ = ("missing_nacks", "sequence", "target", "timer", "word")
+    __slots__ = ("missing_nacks", "nacks", "sequence", "target", "timer", "word")
 
     def __init__(self, target: int, word: i64, sequence: int) -> None:
         self.target = target
@@ -27,6 +27,8 @@ class Probe:
         """The word that the prober had of the target when the probe began."""
         self.sequence = sequence
         self.timer: Timer | None = None
+        self.nacks = 0
+        """The helpers that were asked to say if the target is silent."""
         self.missing_nacks: list[int] = []
         """The helpers that have not said that the target is silent."""
 
@@ -128,6 +130,7 @@ class Prober:
         helpers = self._view.sample(self._helpers, probe.target, ALIVE, self._environment.now)
         if self._nacks:
             probe.missing_nacks = [*helpers]
+            probe.nacks = len(helpers)
         for helper in helpers:
             request = SwimPingRequest(probe.sequence, probe.target, self._nacks, self._riding())
             self._environment.send(helper, request)
@@ -141,8 +144,7 @@ class Prober:
         self._probe = None
         self.ended += 1
         self.failed += 1
-        if probe.missing_nacks or not self._nacks:
-            self._health.change(len(probe.missing_nacks) if self._nacks else 1)
+        self._health.change(len(probe.missing_nacks) if probe.nacks else 1)
         self._found_silent(probe.target, probe.word)
 
     def _send_nack(self, ours: int) -> None:

@@ -77,12 +77,9 @@ class StateSync:
 
         The chance is the ratio of the failed members to the others, so that few members try at a time.
         """
-        now = self._environment.now
-        for member, since in [*self._view.failed.items()]:
-            if now - since > self._reconnect_timeout:
-                del self._view.failed[member]
-        failed = [*self._view.failed]
         environment = self._environment
+        now, timeout = environment.now, self._reconnect_timeout
+        failed = [member for member, since in self._view.failed.items() if now - since <= timeout]
         if failed and environment.random.random() <= len(failed) / max(1, int(self._view.size)):
             self._exchange(environment.random.choice(failed), True, _go_on, _go_on)
 

@@ -149,14 +149,16 @@ class Swim(MembershipService):
         """Take over another member's list.
 
         Where a failed member may come back, one that the other takes for failed is suspected only, so that it
-        can speak for itself (memberlist).
+        can speak for itself. This member is the accuser of all that a list suspects: the other one may have
+        heard it from anybody, so lists are no independent suspicions. Both are as in memberlist.
         """
-        peer, final = self.environment.peer, self._words.final
+        peer = self.environment.peer
+        accused = (SUSPECTED,) if self._words.final else (SUSPECTED, FAILED)
         self._learn(
             SwimSync,
             [
                 MemberUpdate(update.member, update.life, update.incarnation, SUSPECTED, peer)
-                if update.state == FAILED and not final
+                if update.state in accused
                 else update
                 for update in members
             ],

@@ -22,4 +22,5 @@ SWIM: Final = System(
     _create,
     serves="membership",
     layout="emulator.layouts.starting_list:lay_out_starting_list",
+    misfits="emulator.layouts.starting_list:misfits",
 )

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
+from emulator.contract.workload import Trial
 from emulator.files.quantities import Duration, RateOr0, format_duration
 from emulator.protocols.pubsub.gossipsub.presets import PRESETS
 from emulator.protocols.pubsub.gossipsub.score_parameters import ScoreParameters
@@ -27,10 +28,10 @@ PeerKey = Annotated[int, BeforeValidator(_peer)]
 """The number of a peer as the key of a mapping."""
 
 
-def misfits(parameters: GossipSubParameters, peers: int, round_trips: object) -> list[tuple[str, str]]:
+def misfits(parameters: GossipSubParameters, trial: Trial, round_trips: object) -> list[tuple[str, str]]:
     """Return the key and the problem if a peer has an application score that the trial does not have."""
-    strangers = sorted(peer for peer in parameters.application_scores if peer >= peers)
-    text = f"there is no peer {strangers[0]}. They are 0 to {peers - 1}" if strangers else ""
+    strangers = sorted(peer for peer in parameters.application_scores if peer >= trial.peers)
+    text = f"there is no peer {strangers[0]}. They are 0 to {trial.peers - 1}" if strangers else ""
     return [("application_scores", text)] if strangers else []
 
 

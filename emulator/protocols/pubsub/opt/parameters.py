@@ -6,6 +6,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from emulator.contract.workload import Trial
 from emulator.files.quantities import Duration
 
 
@@ -48,9 +49,9 @@ class OptParameters(BaseModel):
         return self
 
 
-def misfits(parameters: OptParameters, peers: int, round_trips: object) -> list[tuple[str, str]]:
+def misfits(parameters: OptParameters, trial: Trial, round_trips: object) -> list[tuple[str, str]]:
     """Return what does not fit this number of peers, as `System.misfits` does."""
-    if parameters.knowledge == "full" and parameters.directory >= peers:
-        last = peers - 1
+    if parameters.knowledge == "full" and parameters.directory >= trial.peers:
+        last = trial.peers - 1
         return [("directory", f"is {parameters.directory}, but the peers are numbered from 0 to {last}")]
     return []
