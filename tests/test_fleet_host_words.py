@@ -10,6 +10,7 @@ import pytest
 from coordinator_world import SECOND, five_peers, plan_of, result, spec_of
 from test_fleet_truth import in_a_loop, running
 
+from emulator.experiment.plan.draw_plan import draw_plan
 from emulator.fleet.coordinator.coordinator import ControlError, Coordinator
 from emulator.fleet.coordinator.host_words import check_killed, check_peers, check_result
 from emulator.fleet.coordinator.service import CoordinatorService
@@ -44,6 +45,36 @@ def test_figures_that_a_host_has_measured_are_taken() -> None:
     fine = {"loop_stall_s": 0.5, "cpu_s": 2.0, "session_error": told([5], [1], 5.5e-6)}
     check_result(five_peers(), result("host-0", probes=[control_pb2.Probe(sending_host=1)], **fine))
     check_result(five_peers(), result("host-1"))
+
+
+USE = control_pb2.LinkUse(waits=told([5], [1], 5.5e-6), busy_s=1.0, busy_bits=1e6)
+
+
+@pytest.mark.parametrize(
+    ("use", "problem"),
+    [
+        (
+            {"past": [control_pb2.LinkUse(waits=told([1, 2], [1], 0.0))]},
+            "links 0 in interval 0 has 2 buckets",
+        ),
+        ({"past": [control_pb2.LinkUse()] * 9}, "links 0 have more intervals than the time series"),
+        ({"past": [control_pb2.LinkUse(past=[USE])]}, "links 0 have more intervals than the time series"),
+        ({"busy_s": math.nan}, "the busy time of links 0 is nan"),
+        ({"busy_bits": -1.0}, "the bits of links 0 is -1.0"),
+    ],
+)
+def test_a_use_of_links_that_nobody_can_have_measured_is_refused(use: dict[str, Any], problem: str) -> None:
+    fields: dict[str, object] = {
+        "network": {"latency": {"kind": "constant", "rtt": "40 ms"}, "bandwidth": {"up": "1 Mbit/s"}},
+        "telemetry": {"metrics_interval": "1 s"},
+    }
+    asked = spec_of(5, **fields)
+    coordinator = Coordinator(asked, draw_plan(asked), "experiment", "trial")
+    links = [control_pb2.LinkUse(**use), control_pb2.LinkUse()]
+    with pytest.raises(ControlError) as caught:
+        check_result(coordinator, result("host-0", links=links))
+    assert problem in str(caught.value)
+    check_result(coordinator, result("host-0", links=[control_pb2.LinkUse(past=[USE] * 3), USE]))
 
 
 @pytest.mark.parametrize(("host", "peer"), [("host-0", 1), ("host-1", 4), ("host-0", 10**6), ("host-9", 0)])

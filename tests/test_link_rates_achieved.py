@@ -126,7 +126,7 @@ def test_a_host_measures_its_links(tmp_path: Path, way: str, discipline: str) ->
         senders = [world.add(peer, Parts) for peer in (0, 1)]
         receiver = world.add(2, Parts)
         world.pass_time(0.01)
-        world.host.network.count_links(True)
+        world.host.network.count_links(True, 0.0)
         frame = EventData(event=1, payload=b"").byte_size()
         for _ in range(30):
             for sender in senders:
@@ -146,7 +146,7 @@ def test_a_host_measures_the_up_links_of_peers_that_send_to_other_hosts(tmp_path
     try:
         sender = world.add(0, Parts)
         world.pass_time(0.01)
-        world.host.network.count_links(True)
+        world.host.network.count_links(True, 0.0)
         for _ in range(50):
             sender.environment.send(3, EventData(event=1, payload=bytes(1000)))
         world.run(until=lambda: len(world.wire.passages) == 50)
@@ -162,7 +162,7 @@ def test_links_whose_rate_a_fault_changes_are_measured_for_it_while_it_does(tmp_
     try:
         peers = [world.add(peer, Parts) for peer in (0, 1)]
         world.pass_time(0.01)
-        world.host.network.count_links(True)
+        world.host.network.count_links(True, 0.0)
         for _ in range(150):
             peers[0].environment.send(1, EventData(event=1, payload=bytes(1000)))
         world.run(until=lambda: len(peers[1].heard) == 150)

@@ -130,9 +130,9 @@ def test_a_host_divides_its_use_at_the_same_times(tmp_path: Path) -> None:
         peers = [world.add(peer, Parts) for peer in (0, 1)]
         world.pass_time(0.01)
         network = world.host.network
-        network.count_links(True)
+        network.count_links(True, 0.0)
         peers[0].environment.send(1, EventData(event=1, payload=bytes(1000)))
-        network.begin_link_interval()
+        network.begin_link_interval(0.0)
         peers[0].environment.send(1, EventData(event=1, payload=bytes(1000)))
         peers[0].environment.send(1, EventData(event=1, payload=bytes(1000)))
         assert [len(each.waits) for each in network.link_use()[0].intervals()] == [1, 2]

@@ -94,3 +94,18 @@ def test_a_busy_fair_link_stays_exact() -> None:
 def test_links_without_a_limit_are_none(fair: bool) -> None:
     made = SharedLinks([LinkRates(0, 10 * MBIT, MS)], [0, 0], 0, fair)
     assert [made.limits(link) for link in range(4)] == [False, True, False, True]
+
+
+def test_a_message_that_was_sent_ahead_counts_in_the_interval_in_which_it_leaves() -> None:
+    made = SharedLinks([LinkRates(10 * MBIT, 0, 100 * MS)], [0], 0, True)
+    made.counting = True
+    use = made.use[0]
+    for number in range(3):
+        made.enter(0, 1, made.instant(number * 10 * MS), 1250, number)
+        assert made.send_ahead(0) != NEVER
+        made.count_departed(made.instant(number * 10 * MS + MS // 2))
+        assert len(use.waits) == 0
+        made.count_departed(made.instant((number + 1) * 10 * MS))
+        use.begin_interval()
+    assert [(each.bytes, len(each.waits)) for each in use.intervals()] == [(1250, 1)] * 3 + [(0, 0)]
+    assert departures(made, [(40 * MS, 1, 1250)]) == [41 * MS]

@@ -3,9 +3,10 @@
 
 The table `link_series` has one row for each class of links, way and interval of the time series, of trials
 with bandwidth whose links carried anything: class ("" where all peers have the same links), way ("up" or
-"down"), start_s, end_s, messages bigint, bytes bigint, load? (what the links took in over what they can carry
-while their peers are up by the plan), wait_ms?, wait_p99_ms? (mean and 99th percentile; null without
-messages), drops bigint. It comes from what hosts told in `fidelity.json`.
+"down"), start_s, end_s, messages? bigint (null where the kernel limits the links), bytes bigint, load?
+(what the links took in over what they can carry while their peers are up by the plan), wait_ms?,
+wait_p99_ms? (mean and 99th percentile; null without messages), drops bigint (packets where the kernel limits
+the links). It comes from what hosts told in `fidelity.json`.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from librt.vecs import append, extend, vec
 from mypy_extensions import i64
 
 from emulator.contract.mistakes import code_of
-from emulator.network.access_links import AccessLinks
+from emulator.network.access_links import NANOSECONDS, AccessLinks
 from emulator.network.fair_links import FairLinks
 from emulator.network.jitters import HALF_NORMAL_DEVIATION
 from emulator.network.link_use import LinkUse
@@ -139,8 +139,9 @@ class Network:
         if self.fair is not None:
             self.shared = None
 
-    def count_links(self, counting: bool) -> None:
-        """Begin or end to count the use of links, if they have a bandwidth."""
+    def count_links(self, counting: bool, now: float) -> None:
+        """Begin or end to count the use of links at a time (s), if they have a bandwidth."""
+        self._count_departed(now)
         if self.access is not None:
             self.access.counting = counting
         elif self.shared is not None:
@@ -148,10 +149,15 @@ class Network:
         elif self.fair is not None:
             self.fair.counting = counting
 
-    def begin_link_interval(self) -> None:
-        """Count the use of links from now on in the next interval."""
+    def begin_link_interval(self, now: float) -> None:
+        """Count the use of links from this time (s) on in the next interval."""
+        self._count_departed(now)
         for use in self.link_use():
             use.begin_interval()
+
+    def _count_departed(self, now: float) -> None:
+        if self.shared is not None:
+            self.shared.count_departed(self.shared.instant(round(now * NANOSECONDS)))
 
     def link_use(self) -> list[LinkUse]:
         """Return the use of the up links of each class, followed by that of its down links; none without a

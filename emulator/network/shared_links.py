@@ -27,10 +27,6 @@ _NOTHING: Final[list[tuple[int, object]]] = []
 """The answer that nothing has departed."""
 
 
-_OWN: Final[RateChange | None] = None
-"""Stands for the change that gives a link its own rate."""
-
-
 class _Link:
     """One link: what waits at it, and how far it has come.
 
@@ -133,6 +129,13 @@ class _Link:
         if told is not None:
             alone, size = told
             self.use.add(size, max(at - alone, 0) // self.unit)
+
+    def count_departed(self, until: int) -> None:
+        """Count the message that was sent ahead if it has departed by then, before the link works on."""
+        if self.ahead and self.counted:
+            at = self.next_departure()
+            if at != NEVER and at <= until:
+                self._count(self.heads[0][1], at)
 
     def enter(self, peer: int, work: int, item: object) -> None:
         """Add a message now, at the clock."""
@@ -321,6 +324,11 @@ class SharedLinks:
         here.ahead = departs != NEVER
         return departs
 
+    def count_departed(self, until: int) -> None:
+        """Count what was sent ahead and has departed by then; all else is counted when it departs."""
+        for link in filter(None, self._made):
+            link.count_departed(until)
+
     def take(self, link: int, until: int) -> list[tuple[int, object]]:
         """Return when each message has gone through since the last call, up to this time, in order."""
         here = self._link(link)
@@ -379,7 +387,8 @@ class SharedLinks:
             bounds |= {change.begins_ns} if change.ends_ns == NEVER else {change.begins_ns, change.ends_ns}
         times, rates, causes = list[int](), list[int](), list[RateChange | None]()
         for at in sorted(bounds):
-            rate, cause = own, _OWN
+            rate = own
+            cause: RateChange | None = None
             for then, change in changes:
                 holds = change.begins_ns <= at and (change.ends_ns == NEVER or at < change.ends_ns)
                 if holds and (cause is None or then < rate):

@@ -7,7 +7,7 @@ the verdict over the trial.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from emulator.compact.durations import Distribution
 from emulator.fleet.coordinator.coordinator import ControlError, Coordinator
@@ -29,9 +29,12 @@ def check_result(coordinator: Coordinator, result: control_pb2.HostFidelity) -> 
     """Check the figures of a host's last word. Raises ControlError that names those that cannot be."""
     spec = coordinator.spec
     amounts = {"loop_stall_s": result.loop_stall_s, "cpu_s": result.cpu_s}
+    uses = list(_uses(result))
+    amounts |= {f"the busy time of {name}": use.busy_s for name, use in uses}
+    amounts |= {f"the bits of {name}": use.busy_bits for name, use in uses}
     wrong = [f"{name} is {value}" for name, value in amounts.items() if not 0 <= value < math.inf]
     distributions = [(name, getattr(result, name)) for name in ("timer_lateness", "session_error")]
-    distributions += [(f"the waits at links {index}", use.waits) for index, use in enumerate(result.links)]
+    distributions += [(f"the waits at {name}", use.waits) for name, use in uses]
     for name, told in distributions:
         if len(told.buckets) != len(told.counts):
             wrong.append(f"{name} has {len(told.buckets)} buckets, but {len(told.counts)} counts")
@@ -41,6 +44,10 @@ def check_result(coordinator: Coordinator, result: control_pb2.HostFidelity) -> 
     links = 0 if bandwidth is None else 2 * len(bandwidth.all_classes())
     if len(result.links) not in (0, links):
         wrong.append(f"it told of {len(result.links)} sorts of links, but there are {links}")
+    most = len(spec.intervals()) - 1
+    for index, use in enumerate(result.links):
+        if len(use.past) > most or any(past.past for past in use.past):
+            wrong.append(f"links {index} have more intervals than the time series")
     hosts = len(coordinator.members)
     strangers = {probe.sending_host for probe in result.probes if probe.sending_host >= hosts}
     wrong += [f"a probe came from host {index}, but there are {hosts}" for index in sorted(strangers)[:3]]
@@ -49,8 +56,21 @@ def check_result(coordinator: Coordinator, result: control_pb2.HostFidelity) -> 
             wrong.append(f"it told of fault {times.fault}, but there are {len(spec.faults)}")
         elif not all(math.isfinite(at) for at in (times.begun_s, times.ended_s)):
             wrong.append(f"fault {times.fault} began or ended at no time")
+        if len(times.rates) not in (0, 2):
+            wrong.append(f"fault {times.fault} has rates in {len(times.rates)} directions")
     if wrong:
         raise ControlError(f"{result.host} told what nobody can have measured: {'; '.join(wrong)}")
+
+
+def _uses(result: control_pb2.HostFidelity) -> Iterator[tuple[str, control_pb2.LinkUse]]:
+    """Yield the use of links that a host told of, with words for what it is."""
+    for index, use in enumerate(result.links):
+        yield f"links {index}", use
+        for number, past in enumerate(use.past):
+            yield f"links {index} in interval {number}", past
+    for times in result.faults:
+        for way, use in enumerate(times.rates):
+            yield f"links {way} in fault {times.fault}", use
 
 
 def printable(text: str) -> str:

@@ -47,11 +47,11 @@ class Observer:
         agenda, phases = self._host.agenda, self._spec.phases
         agenda.add(phases.measure_start, self._write_snapshot)
         agenda.add(phases.measure_end, self._write_snapshot)
-        agenda.add(phases.measure_start, self._host.network.count_links, True)
+        agenda.add(phases.measure_start, self._host.network.count_links, True, phases.measure_start)
         if self._host.network.link_use():
             for begin, _ in self._spec.intervals()[1:]:
-                agenda.add(begin, self._host.network.begin_link_interval)
-        agenda.add(phases.measure_end, self._host.network.count_links, False)
+                agenda.add(begin, self._host.network.begin_link_interval, begin)
+        agenda.add(phases.measure_end, self._host.network.count_links, False, phases.measure_end)
         agenda.add(self._spec.telemetry.metrics_interval, self._write_interval)
         if self._probing_peers:
             agenda.add(self._random.random() * self._probe_period, self._probe)

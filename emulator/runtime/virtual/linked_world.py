@@ -73,10 +73,11 @@ class LinkedWorld(LifeHost):
         for at, _ in network.later:
             self.call_at(at, partial(network.turn, at))
         if network.link_use():
-            self.call_at(spec.phases.measure_start, partial(network.count_links, True))
+            start, end = spec.phases.measured
+            self.call_at(start, partial(network.count_links, True, start))
             for begin, _ in spec.intervals()[1:]:
-                self.call_at(begin, network.begin_link_interval)
-            self.call_at(spec.phases.measure_end, partial(network.count_links, False))
+                self.call_at(begin, partial(network.begin_link_interval, begin))
+            self.call_at(end, partial(network.count_links, False, end))
 
     def call_at(self, at: float, call: Callable[[], None]) -> None:
         """Make a call that belongs to no peer."""
