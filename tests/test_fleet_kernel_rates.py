@@ -121,6 +121,7 @@ def test_a_kernel_that_cannot_leaves_rates_to_the_delay_line_with_the_reason(ker
     [
         ({"network": {"overhead": 60}}, "network.overhead is counted for each message"),
         ({"network": {"bandwidth": {"up": "7 kbit/s"}}}, "less than 8 kbit/s"),
+        ({"network": {"bandwidth": {"up": "1 Gbit/s", "queue": "35 s"}}}, "holds more than 4 GiB"),
         (
             {
                 "network": {"bandwidth": {"up": "1 Mbit/s"}},

@@ -26,6 +26,8 @@ _SURE: Final = 1.5
 """A link was busy between two looks if at the first one it had this many times as much to send."""
 _COUNTER: Final = 0xFFFFFFFF
 """The largest value of the kernel's counters of packets."""
+_MOST_ROOM: Final = 0xFFFFFFFF
+"""The most bytes that a queue of the kernel can hold."""
 
 
 def why_not(spec: TrialSpec, scale: float) -> str:
@@ -37,9 +39,13 @@ def why_not(spec: TrialSpec, scale: float) -> str:
         return "network.overhead is counted for each message, and the kernel has packets"
     if any(fault.links is not None and fault.links.bandwidth is not None for fault in spec.faults):
         return "faults change the rates of links"
-    rates = [rate for each in bandwidth.all_classes() for rate in (each.up, each.down) if rate]
+    classes = bandwidth.all_classes()
+    rates = [rate for each in classes for rate in (each.up, each.down) if rate]
     if any(rate < _LEAST_RATE * scale for rate in rates):
         return "a link has less than 8 kbit/s of wall time"
+    limits = [limit for each in classes for limit in limits_of(each, scale) if limit is not None]
+    if any(limit.room > _MOST_ROOM for limit in limits):
+        return "the queue of a link holds more than 4 GiB"
     return ""
 
 
