@@ -31,11 +31,15 @@ BROKEN = {"text": "ring_is_one_cycle", "unit": "", "trials": 2, "holds": False, 
 def test_a_trial_that_a_broken_invariant_ended_is_not_as_expected_and_others_are_invalid(
     of_trials: list[list[str]], is_broken: bool, status: int, tmp_path: Path
 ) -> None:
-    trials: list[dict[str, Any]] = [{"valid": not reasons, "reasons": reasons} for reasons in of_trials]
+    trials: list[dict[str, Any]] = [
+        {"trial": f"chord-{seed}", "variant": "chord", "seed": seed, "valid": not reasons, "reasons": reasons}
+        for seed, reasons in enumerate(of_trials, 1)
+    ]
     summary = {
         "valid": all(trial["valid"] for trial in trials),
         "reasons": [reason for trial in trials for reason in trial["reasons"]],
         "trials": trials,
+        "variants": [{"variant": "chord", "values": {}, "measures": {}}],
         "expectations": [BROKEN] if is_broken else [],
     }
     run = RunDirectory(tmp_path)

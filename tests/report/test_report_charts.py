@@ -144,7 +144,7 @@ def test_powers_of_ten_are_the_ticks_of_a_logarithmic_axis() -> None:
 
 def test_variants_that_differ_in_words_are_bars_side_by_side(make_run: MakeRun) -> None:
     results = Results.read(make_run())
-    kept = [v for v in results.variants if v["values"]["system.parameters.friends"] == 4]
+    kept = [v for v in results.summary["variants"] if v["values"]["system.parameters.friends"] == 4]
     results.summary["variants"] = kept
     (hit, *_) = Shown.by(results).charts["variants"]
     assert isinstance(hit, BarChart)
@@ -153,7 +153,7 @@ def test_variants_that_differ_in_words_are_bars_side_by_side(make_run: MakeRun) 
 
 def test_variants_that_differ_in_several_parameters_at_once_are_bars_too(make_run: MakeRun) -> None:
     results = Results.read(make_run())
-    kept = [v for v in results.variants if v["values"]["system.name"] == "vitis"]
+    kept = [v for v in results.summary["variants"] if v["values"]["system.name"] == "vitis"]
     for variant in kept:
         friends = variant["values"]["system.parameters.friends"]
         parameters = {"links": "outgoing", "friends": friends} if friends < 12 else {"links": "both"}
