@@ -74,16 +74,22 @@ def _typical(
 
 
 def _rivals(results: Results, trial: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return the first trial of the same seed and setting with another system, if systems are varied."""
+    """Return the first trial of the same seed and setting with another system, if systems are varied: one
+    with the same parameters if there is one, else one with those of its system."""
     key = "system.name"
-    rest = {k: v for k, v in trial["values"].items() if k != key}
-    return [
+
+    def differing(other: Mapping[str, Any]) -> set[str]:
+        values, own = other["values"], trial["values"]
+        return {k for k in {*values, *own} - {key} if values.get(k) != own.get(k)}
+
+    others = [
         other
         for other in results.trials
         if other["seed"] == trial["seed"]
         and other["values"].get(key) != trial["values"].get(key)
-        and {k: v for k, v in other["values"].items() if k != key} == rest
-    ][:1]
+        and all(k.startswith("system.parameters") for k in differing(other))
+    ]
+    return sorted(others, key=lambda other: bool(differing(other)))[:1]
 
 
 def check_asked_events(results: Results) -> None:

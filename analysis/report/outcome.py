@@ -14,9 +14,10 @@ from analysis.charts.chart import LineChart
 from analysis.charts.heat_map import HeatMap
 from analysis.charts.numerals import quantity
 from analysis.charts.panels import Panels
-from analysis.charts.results import Results, varied_keys
+from analysis.charts.results import Results, key_label, varied_keys
 from analysis.contract.figures import Part
 from analysis.report.between import NOT_DECIDED, Difference, Pairing, pairings
+from analysis.report.counterparts import without_counterpart
 from analysis.report.measures_section import means_of
 from emulator.files.input_facts import counted
 
@@ -80,10 +81,12 @@ def outcome(results: Results, groups: Iterable[Lines], main: Sequence[str] = ())
         return Outcome("", figures, [], 0, conditions=_of_conditions(results))
     key = "system.name" if "system.name" in varied else varied[0]
     order = [row[0] for row in rows]
-    found = [(pair, _told(pair, order)) for pair in pairings(results, key) if pair.seeds]
+    pairs = pairings(results, key)
+    found = [(pair, _told(pair, order)) for pair in pairs if pair.seeds]
+    lone = without_counterpart(results, [pair.variants for pair in pairs])
     return Outcome(
         key, [], found[:_PAIRS], max(len(found) - _PAIRS, 0),
-        _ranges(results, order), _comparisons(found), _of_conditions(results), found,
+        _ranges(results, order), _comparisons(found), [*alone(lone, key), *_of_conditions(results)], found,
     )  # fmt: skip
 
 
@@ -132,7 +135,16 @@ def _comparisons(found: Sequence[tuple[Pairing, list[Difference]]]) -> list[str]
             told_of = ["no difference in the first measures"]
         where = f" in {len(settings)} settings" if len(settings) > 1 else ""
         sentences.append(f"{other} beside {base}{where}: {'; '.join(told_of[:_SENTENCES])}.")
+    if (more := len(by_other) - _SENTENCES) > 0:
+        sentences.append(f"{more:,} more {'is' if more == 1 else 'are'} compared by the command below.")
     return sentences
+
+
+def alone(labels: Sequence[str], key: str) -> list[str]:
+    """Return the sentence that names the variants without a counterpart, none if each has one."""
+    if not labels:
+        return []
+    return [f"Without a counterpart that differs in {key_label(key)} alone: {'; '.join(labels)}."]
 
 
 def _counted(counts: Counter[str], settings: int) -> str:

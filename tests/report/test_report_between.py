@@ -88,7 +88,7 @@ def test_systems_with_parameters_of_their_own_are_compared_all_the_same(make_run
     text = text.replace('"rvr", "system.parameters.friends": 4', '"rvr", "system.parameters.degree": 3')
     run.summary.write_text(text)
     found = [(pair.base, pair.other) for pair in pairings(Results.read(run), "system.name")]
-    assert ("vitis", "rvr") in found
+    assert found[0][0].startswith("vitis") and found[0][1].startswith("rvr")
 
 
 def test_the_interval_is_that_of_pairs_so_what_seeds_have_in_common_does_not_widen_it(
@@ -143,7 +143,7 @@ def test_a_measure_that_one_seed_of_several_has_is_not_blamed_on_too_few_seeds(m
     with_values(run, "rvr.friends=4", "delay_ms", [8.0, 9.0, None])
     found = difference(run)
     told = "at 1 of 3 seeds, vitis has no value at 1 and rvr has no value at 1"
-    assert found.reading == found.verdict == f"not decided: lower {told}"
+    assert (found.reading, found.verdict) == (f"not decided: lower {told}", "not decided")
     with_values(run, "rvr.friends=4", "delay_ms", [10.0, 9.0, None])
     assert difference(run).reading == f"not decided: the same {told}"
 

@@ -152,13 +152,16 @@ for (const form of document.querySelectorAll("#filter")) {
       const name = `${other} beside ${base}`;
       if (kept.has(one) && kept.has(two)) settings.set(name, [...(settings.get(name) ?? []), verdicts]);
     }
-    return [...settings].slice(0, 4).map(([name, each]) => {
+    const more = settings.size - 4;
+    const left = more > 0 ? [`${number(more)} more ${more === 1 ? "is" : "are"} compared by the command below.`] : [];
+    const said = [...settings].slice(0, 4).map(([name, each]) => {
       const of = told.titles.map((title, i) => [title, each.map((verdicts) => verdicts[i]).filter((one) => one !== null)])
         .filter(([, verdicts]) => verdicts.some((verdict) => !verdict.startsWith("equal")))
         .map(([title, verdicts]) => `${title} ${counted(verdicts, each.length)}`);
       const where = each.length > 1 ? ` in ${each.length} settings` : "";
       return `${name}${where}: ${of.slice(0, 4).join("; ") || "no difference in the first measures"}.`;
     });
+    return [...said, ...left];
   }
 
   function counted(verdicts, settings) {
