@@ -152,7 +152,7 @@ def _heat_map(results: Results, chart: Chart, measure: str, keys: Sequence[str])
 
 def _plain(key: str, values: Mapping[str, Any]) -> str:
     """Return the value at a key in words, without the name of the key."""
-    return value_label(key, values.get(key)).removeprefix(f"{key_label(key)} ")
+    return value_label(key, values.get(key)).removeprefix(f"{key_label(key)} ") or "defaults"
 
 
 def _values(variants: Sequence[Mapping[str, Any]], key: str) -> list[str]:

@@ -120,4 +120,4 @@ def _same(one: _Variant, two: _Variant, keys: Sequence[str]) -> bool:
 def _label(key: str, variant: _Variant) -> str:
     value = variant["values"].get(key)
     text = value if isinstance(value, str) else value_label(key, value).removeprefix(f"{key_label(key)} ")
-    return text or f"no {key_label(key)}"
+    return text or "defaults"

@@ -73,7 +73,8 @@ def _place(values: Mapping[str, Any], keys: Sequence[str], known: Mapping[str, S
 def _in_words(variants: Sequence[Mapping[str, Any]], key: str) -> list[str]:
     """Return the values of a key in words, without the name of the key where they say enough."""
     distinct = {repr(value): value for value in (variant["values"].get(key) for variant in variants)}
-    return [value_label(key, value).removeprefix(f"{key_label(key)} ") for value in distinct.values()]
+    named = (value_label(key, value).removeprefix(f"{key_label(key)} ") for value in distinct.values())
+    return [text or "defaults" for text in named]
 
 
 def _key_labels(keys: Sequence[str]) -> list[str]:
