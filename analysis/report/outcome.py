@@ -3,6 +3,7 @@ variant is better."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -28,6 +29,9 @@ _PAIRS: Final = 6
 _SENTENCES: Final = 4
 """The most measures of which a sentence is told, and the most values that are compared with the first."""
 _FIGURES: Final = 4
+_PREPOSITION: Final = re.compile(
+    r" (?:of|in|per|at|to|from|by|for|on|with|within|before|after|that|until)\b|,"
+)
 
 Lines = Iterable[tuple[str, str, str, list[str]]]
 Drawn = LineChart | BarChart | Panels | HeatMap
@@ -98,7 +102,8 @@ def _ranges(results: Results, order: Sequence[str]) -> dict[str, str]:
         means = list(means_of(results, name))
         if not means:
             continue
-        (low, lowest), (high, highest) = min(means), max(means)
+        low, high = min(mean for mean, _ in means), max(mean for mean, _ in means)
+        lowest, highest = ([label for mean, label in means if mean == end] for end in (low, high))
         title = f"{about['title'][:1].upper()}{about['title'][1:]}"
         without = len(results.variants) - len(means)
         has = "has" if without == 1 else "have"
@@ -106,13 +111,23 @@ def _ranges(results: Results, order: Sequence[str]) -> dict[str, str]:
         if low == high:
             seeds = any(results.of_seeds(variant, name) for variant in results.variants)
             where = "every seed that has it" if seeds else "all others" if without else "every variant"
-            sentences[name] = f"{title} is {quantity(low, about['unit'])} in {where}{none}."
+            sentences[name] = f"{title} {verb(title)} {quantity(low, about['unit'])} in {where}{none}."
         else:
             sentences[name] = (
-                f"{title} is between {quantity(low, about['unit'])} ({lowest}) and "
-                f"{quantity(high, about['unit'])} ({highest}){none}."
+                f"{title} {verb(title)} between {quantity(low, about['unit'])} ({_any_of(lowest)}) and "
+                f"{quantity(high, about['unit'])} ({_any_of(highest)}){none}."
             )
     return sentences
+
+
+def verb(title: str) -> str:
+    """Return "are" for the title of a measure that is about several things, such as "control messages"."""
+    noun = _PREPOSITION.split(title, maxsplit=1)[0]
+    return "are" if noun.endswith("s") and not noun.endswith(("ss", "us", "is")) else "is"
+
+
+def _any_of(labels: Sequence[str]) -> str:
+    return labels[0] if len(labels) == 1 else f"{len(labels):,} variants"
 
 
 def _comparisons(found: Sequence[tuple[Pairing, list[Difference]]]) -> list[str]:

@@ -15,6 +15,7 @@ from analysis.charts.results import Results, key_label, value_label, values_labe
 from analysis.report.between import Difference, Pairing
 from analysis.report.by_what_is_varied import independent_keys
 from analysis.report.drawn_variants import MOST, drawn_variants
+from analysis.report.outcome import verb
 
 LEAST_VARIANTS: Final = 3
 """The least number of variants of a page that has a filter."""
@@ -119,6 +120,7 @@ def _measure(results: Results, name: str) -> dict[str, Any]:
     found = [(variant["measures"].get(name) or {}).get("mean") for variant in results.variants]
     return {
         "title": about["title"],
+        "verb": verb(about["title"]),
         "unit": shown_unit(about["unit"]),
         "seeds": [results.of_seeds(variant, name) for variant in results.variants],
         "means": [None if mean is None else float(f"{shown(mean, about['unit']):.6g}") for mean in found],

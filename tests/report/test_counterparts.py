@@ -12,7 +12,7 @@ from analysis.charts.chosen_events import _rivals
 from analysis.charts.results import Results
 from analysis.report.between import pairings
 from analysis.report.counterparts import counterparts, without_counterpart
-from analysis.report.outcome import outcome
+from analysis.report.outcome import outcome, verb
 from emulator.experiment.run.directory import RunDirectory
 
 OWN = [("vitis", {}), ("opt", {}), ("gossipsub", {"topic_discovery": True})]
@@ -130,3 +130,19 @@ def test_the_head_says_how_many_comparisons_it_leaves_out() -> None:
 def test_what_is_compared_has_a_name(value: Any) -> None:
     found = results_of({}, {"system.parameters": value}, {"system.parameters": {"d": 1}})
     assert paired(found, "system.parameters")[0][0].strip()
+
+
+def test_an_extreme_that_several_variants_have_is_not_that_of_one() -> None:
+    found = results_of({}, *({"peers": count} for count in (10, 20, 30)))
+    for variant, mean in zip(found.variants, (0.5, 0.5, 1.0), strict=True):
+        variant["measures"]["hit_ratio"] = {"mean": mean, "n": 1}
+    said = outcome(found, [[("hit_ratio", "hit ratio", "%", [""] * 3)]]).ranges["hit_ratio"]
+    assert "(2 variants)" in said and "(peers 30)" in said
+
+
+@pytest.mark.parametrize(
+    ("title", "word"),
+    [("Control messages", "are"), ("Delay in hops", "is"), ("Messages per lookup", "are"), ("Loss", "is")],
+)
+def test_a_measure_of_several_things_has_the_plural(title: str, word: str) -> None:
+    assert verb(title) == word

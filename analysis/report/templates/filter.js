@@ -134,14 +134,17 @@ for (const form of document.querySelectorAll("#filter")) {
     return told.sentences.map((name) => [told.measures[name], ranked(told.measures[name], indices)])
       .filter(([, of]) => of.length)
       .map(([measure, of]) => {
-        const { title, unit, means } = measure;
-        const text = (i) => `${quantity(means[i], unit)} (${named(measure, i)})`;
+        const { title, verb, unit, means } = measure;
+        const text = (i) => {
+          const alike = of.filter((one) => means[one] === means[i]).length;
+          return `${quantity(means[i], unit)} (${alike > 1 ? `${number(alike)} variants` : named(measure, i)})`;
+        };
         const [low, high] = [of[0], of.at(-1)];
         const seeds = of.some((i) => measure.seeds[i]) ? " in every seed that has it" : "";
         const found = means[low] === means[high] ? quantity(means[low], unit) + seeds : `between ${text(low)} and ${text(high)}`;
         const without = indices.length - of.length;
         const none = without ? `; ${without} of ${indices.length} variants ${without === 1 ? "has" : "have"} none` : "";
-        return `${title[0].toUpperCase()}${title.slice(1)} is ${found}${none}.`;
+        return `${title[0].toUpperCase()}${title.slice(1)} ${verb} ${found}${none}.`;
       });
   }
 
