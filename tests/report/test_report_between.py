@@ -183,7 +183,7 @@ def test_a_mean_says_of_how_many_seeds_it_is(make_run: MakeRun) -> None:
     assert cells["delay_ms"][0].endswith("(2 of 3 seeds)") and "seeds" not in cells["delay_ms"][1]
     found = outcome(results, [group.rows for group in groups])
     assert "(vitis, friends 4, 2 of 3 seeds)" in found.ranges["delay_ms"]
-    assert "Where a mean is of 2 of 3 seeds" in write_report(run).read_text()
+    assert "such as of 2 of 3 seeds, the others have no value" in write_report(run).read_text()
 
 
 def test_trials_that_are_not_valid_are_left_out_with_their_counterparts_and_counted(
