@@ -46,7 +46,12 @@ def without_counterpart(results: Results, paired: Sequence[tuple[str, str]]) -> 
 
 
 class _Sides:
-    """The variants of a run on both sides of a comparison by a key."""
+    """The variants of a run on both sides of a comparison by a key.
+
+    `_others` are the varied keys that a pair has in common, `_with_key` those of them that go with the key
+    where a variant has no counterpart otherwise, and `_rest` the remaining ones. `_told` are the keys of a
+    setting.
+    """
 
     def __init__(self, results: Results, key: str, base: str | None) -> None:
         self._variants = results.variants
@@ -56,6 +61,9 @@ class _Sides:
         others = [other for other in varied if other != key]
         self._others = independent_keys(results.variants, [key, *others])[1:]
         with_key = {*self._together, *(k for k in others if key == SYSTEM and k.startswith(_PARAMETERS))}
+        named = () if key == SYSTEM else self._together
+        apart = [k for k in others if independent_keys(results.variants, [key, k])[1:]]
+        self._told = [k for k in apart if k not in named]
         self._rest = [k for k in self._others if k not in with_key]
         self._with_key = [key, *(k for k in self._others if k in with_key)]
         names = [{_label(key, variant), self._name(variant)} for variant in self._variants]
@@ -97,7 +105,8 @@ class _Sides:
             names = (
                 values_label(base["values"], self._with_key), values_label(other["values"], self._with_key)
             )  # fmt: skip
-        setting = values_label(base["values"], self._rest if is_looser else self._others)
+        told = [k for k in self._told if not (is_looser and k in self._with_key)]
+        setting = values_label(base["values"], told) if told else ""
         return Counterparts(base, other, names, setting)
 
     def _name(self, variant: _Variant) -> str:

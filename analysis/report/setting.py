@@ -277,11 +277,13 @@ def _varied(key: str, values: Sequence[Any]) -> str:
     name = key_label(key) if not key.endswith(".parameters") else "parameters"
     texts = [
         value_label(key, value).removeprefix(f"{name} ") or "defaults"
-        if isinstance(value, Mapping) or has_names(value)
+        if value is None or isinstance(value, Mapping) or has_names(value)
         else value
         for value in given
     ]
     of = {repr(text): text for text in texts}
+    if len(of) > 1:
+        of = {told: f"({text})" if ", " in str(text) else text for told, text in of.items()}
     listed = _listed(list(of.values()))
     return listed if any(name in text for text in of if text.startswith("'no ")) else f"{name} {listed}"
 

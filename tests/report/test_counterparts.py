@@ -91,7 +91,7 @@ def test_keys_that_are_varied_together_are_one_thing_to_compare_by() -> None:
     names = "d 1, up 2 Mbit/s", "d 3, up 4 Mbit/s"
     for key in ("system.parameters", "network.bandwidth"):
         assert paired(found, key) == [(*names, "peers 10"), (*names, "peers 20")]
-    assert paired(found, "peers")[0] == ("10", "20", "d 1")
+    assert paired(found, "peers")[0] == ("10", "20", "d 1, up 2 Mbit/s")
     assert paired(found, "network.bandwidth", "d 3, up 4 Mbit/s")[0] == (*names[::-1], "peers 10")
 
 

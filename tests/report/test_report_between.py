@@ -344,3 +344,18 @@ def test_many_settings_do_not_list_what_cannot_be_said(make_run: MakeRun) -> Non
     assert printed(5).count(f"1 measure is equal; of {count} it cannot be said whether {word}") == 5
     shown = next(each for each in pair.differences if each.is_shown)
     assert shown.reading == "worse" and printed(5).count(shown.reading) == 5
+
+
+def test_the_command_says_that_there_is_nothing_to_compare_and_who_has_no_counterpart(
+    make_run: MakeRun,
+) -> None:
+    run = make_run()
+    summary = json.loads(run.summary.read_text())
+    for number, variant in enumerate(summary["variants"]):
+        variant["values"] = {"system.name": "rvr" if number else "vitis", "peers": min(number, 2)}
+    run.summary.write_text(json.dumps(summary))
+    assert "Nothing is compared: no two variants differ in system.name alone" in compared(run)
+    for variant in summary["variants"][:2]:
+        variant["values"]["peers"] = 0
+    run.summary.write_text(json.dumps(summary))
+    assert "Without a counterpart that differs in system alone: " in compared(run)
