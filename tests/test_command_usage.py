@@ -63,3 +63,8 @@ def test_a_wrong_call_is_told_a_right_one(trellis: Callable[..., Result], call: 
     said = trellis(*call)
     assert said.exit_code == 2
     assert told in " ".join(said.output.split())
+
+
+def test_an_option_that_a_command_does_not_have_is_not_in_its_example(trellis: Callable[..., Result]) -> None:
+    said = trellis("figures", "vitis", "--width", "84mm").output
+    assert " ".join(said.split()).endswith("For example: trellis figures vitis")

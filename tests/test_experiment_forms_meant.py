@@ -28,7 +28,19 @@ phases: {join: 3 s, settle: 5 s, measure: 8 s, drain: 4 s}
         ("network.bandwidth=20", "Write {up: 20 Mbit/s, down: 20 Mbit/s}"),
         ("network.bandwidth={up: 10 kbps}", 'Write "10 kbit/s"'),
         ("network.bandwidth={up: 10 MB/s}", 'Write "80 Mbit/s"'),
-        ("network.bandwidth={up: 10}", 'Write "10 Mbit/s"'),
+        ("network.bandwidth={up: 10}", 'Write "10 Mbit/s" if it is in Mbit/s'),
+        ("network.bandwidth={up: 20000000}", 'Write "20 Mbit/s" if it is in bit/s'),
+        ("network.bandwidth={up: 50000}", 'Write "50 kbit/s" if it is in bit/s'),
+        ("network.bandwidth=0", "Remove it if the links of peers are unlimited"),
+        ("network.bandwidth=unlimited", "Remove it if the links of peers are unlimited"),
+        ("network.latency.rtt='100'", 'Write "100 ms" if it is in milliseconds'),
+        ("network.later=[{at: 5, latency: {kind: constant, rtt: 9 ms}}]", 'Write "5 s" if it is in seconds'),
+        ("processing.message=5", 'Write "5 ms" if it is in milliseconds'),
+        ("faults=[{name: cut, at: 9 s, for: 3 s, links: {delay: 200}}]", 'Write "200 ms" if'),
+        ("faults=[{name: cut, at: 9 s, crash: 5}]", "Write {number: 5}"),
+        ("faults=[{name: cut, at: 9 s, pause: 10 s}]", "for: 10 s"),
+        ("phases=60", "Write {measure: 60 s}"),
+        ("network.regions={eu: {share: 0.3}, us: {share: 0.7}}", "[{name: eu, share: 0.3}, {name: us, share"),
         ("network.bandwidth={kind: fixed}", "Bandwidth has no kinds"),
         ("network.bandwidth.nodes=world.gml", "Write {file: world.gml}"),
         ("network.latency=50", "Write {kind: constant, rtt: 50 ms}"),
@@ -55,3 +67,19 @@ def test_what_to_write_is_told(tmp_path: Path, written: str, told: str) -> None:
     with pytest.raises(ExperimentError) as refused:
         load(file, [written])
     assert told in " ".join(str(refused.value).split())
+
+
+def test_nothing_is_advised_for_what_is_below_zero(tmp_path: Path) -> None:
+    file = tmp_path / "small.yaml"
+    file.write_text(EXPERIMENT)
+    with pytest.raises(ExperimentError) as refused:
+        load(file, ["network.latency.rtt=-5"])
+    assert '"-5' not in str(refused.value)
+
+
+def test_a_condition_that_stays_wrong_in_another_order_is_not_advised(tmp_path: Path) -> None:
+    file = tmp_path / "small.yaml"
+    file.write_text(EXPERIMENT)
+    with pytest.raises(ExperimentError) as refused:
+        load(file, ['expect=["hit_ratio from 9 s to 12 s => 99"]'])
+    assert "Write" not in str(refused.value)

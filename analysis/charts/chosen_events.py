@@ -41,15 +41,15 @@ def event_trees(results: Results) -> list[Drawing]:
     """Return the trees of a run in the order in which they are shown; none if no event was delivered.
 
     Of events with at most `LARGEST` deliveries of the first trial that has any, these are the median by
-    deliveries, the same event at the same seed in another system, the slowest, and the least complete. Of
-    several that are alike the one with the lowest number is taken. Events that were asked for by number are
-    drawn instead, in the first trial of each variant. Raises ResultsError if one of them is not in the run.
+    deliveries, the same event at the same seed in another system, the slowest, and the least complete one of
+    the trial with the lowest hit ratio. Of several that are alike the one with the lowest number is taken.
+    Events that were asked for by number are drawn instead, in the first trial of each variant. Raises
+    ResultsError if one of them is not in the run.
     """
     if results.asked_events:
         return list(_asked(results))
     for trial in results.trials:
-        events = [e for e in _events(results, trial["trial"]) if e.delivered and e.delivered <= LARGEST]
-        if events:
+        if events := _small(results, trial["trial"]):
             return [tree for tree in _typical(results, trial, events) if tree is not None]
     return []
 
@@ -58,32 +58,57 @@ def _typical(
     results: Results, trial: Mapping[str, Any], events: Sequence[_Event]
 ) -> Iterator[Drawing | None]:
     name = trial["trial"]
+    shown = set[tuple[str, int]]()
     count = sorted(event.delivered for event in events)[(len(events) - 1) // 2]
     median = next(event for event in events if event.delivered == count)
     yield _drawn(results, name, median, "the publication with the median number of deliveries")
     for rival in _rivals(results, trial):
         same = [e for e in _events(results, rival["trial"]) if e.number == median.number]
         if same and same[0].delivered <= LARGEST:
+            shown.add((rival["trial"], median.number))
             yield _drawn(results, rival["trial"], same[0], "the same publication in another system")
     slowest = max(events, key=lambda event: event.last_ms)
     if slowest.number != median.number:
         yield _drawn(results, name, slowest, "the publication whose last delivery took longest")
-    least = max(events, key=lambda event: len(event.missed) / (len(event.missed) + event.delivered))
-    if least.missed and least.number not in (median.number, slowest.number):
-        yield _drawn(results, name, least, "the publication that reached the smallest share of its peers")
+    worst = _lowest_hit_ratio(results, trial)
+    others = _small(results, worst) if worst != name else []
+    lossy, of_lossy = (worst, others) if others else (name, events)
+    least = max(of_lossy, key=lambda event: len(event.missed) / (len(event.missed) + event.delivered))
+    shown |= {(name, median.number), (name, slowest.number)}
+    if least.missed and (lossy, least.number) not in shown:
+        yield _drawn(results, lossy, least, "the publication that reached the smallest share of its peers")
+
+
+def _small(results: Results, trial: str) -> list[_Event]:
+    """Return the events of a trial that can be chosen."""
+    return [event for event in _events(results, trial) if event.delivered and event.delivered <= LARGEST]
+
+
+def _lowest_hit_ratio(results: Results, first: Mapping[str, Any]) -> str:
+    """Return the trial with the lowest hit ratio; the first one if none is lower."""
+    told = [first, *(trial for trial in results.trials if trial["measures"])]
+    ratios = [(trial, (trial["measures"] or {}).get("hit_ratio")) for trial in told]
+    trial, _ = min(ratios, key=lambda each: 1.0 if each[1] is None else each[1])
+    return str(trial["trial"])
 
 
 def _rivals(results: Results, trial: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return the first trial of the same seed and setting with another system, if systems are varied."""
+    """Return the first trial of the same seed and setting with another system, if systems are varied: one
+    with the same parameters if there is one, else one with those of its system."""
     key = "system.name"
-    rest = {k: v for k, v in trial["values"].items() if k != key}
-    return [
+
+    def differing(other: Mapping[str, Any]) -> set[str]:
+        values, own = other["values"], trial["values"]
+        return {k for k in {*values, *own} - {key} if values.get(k) != own.get(k)}
+
+    others = [
         other
         for other in results.trials
         if other["seed"] == trial["seed"]
         and other["values"].get(key) != trial["values"].get(key)
-        and {k: v for k, v in other["values"].items() if k != key} == rest
-    ][:1]
+        and all(k.startswith("system.parameters") for k in differing(other))
+    ]
+    return sorted(others, key=lambda other: bool(differing(other)))[:1]
 
 
 def check_asked_events(results: Results) -> None:

@@ -71,6 +71,7 @@ def _panel(
     units = (chart.quantities[0].unit, chart.quantities[1].unit)
     own = {chart.lines[i].label for i in members}
     limits = [each for each in chart.limits if each.series & own]
+    moments = [mark for mark in chart.moments if any(map(mark.is_of, own))]
     drawn = [
         replace(
             drawn_series(line, "", places[i][1].colour, places[i][1].dash, (x, y), units),
@@ -81,7 +82,7 @@ def _panel(
     return replace(
         chart, name=name, title=title, about="", x=x, y=y, x_ticks=x.ticks(4), series=drawn,
         columns=[column for one in chart.columns if (column := _column(one, members, x)) is not None],
-        marks=[replace(mark, text_at=None) for mark in drawn_marks(chart.moments, x)],
+        marks=[replace(mark, text_at=None) for mark in drawn_marks(moments, x)], moments=moments,
         limits=limits, drawn_limits=[across(each, (x, y), units) for each in limits],
         lines=lines, moves=None, width=_WIDTH, height=_TOP + _PLOT + _BOTTOM,
     )  # fmt: skip

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 from urllib.parse import unquote
 
 import pyarrow as pa
@@ -14,12 +14,15 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from analysis.charts.numerals import number, of_seeds
-from analysis.charts.value_words import Worded, has_names, with_words
+from analysis.charts.value_words import Worded, WordedMapping, has_names, with_words
 from emulator.experiment.file.document import WRITTEN, ExperimentError, read_document
 from emulator.experiment.plan.provenance import OtherPlan, check_content
 from emulator.experiment.run.directory import RunDirectory
 from emulator.experiment.run.summary_file import check_table, read_summary, table_digests
 from emulator.files.damage import DamagedFile
+
+_NONE_WITHOUT_KEYS: Final = ("churn", "attackers", "processing")
+"""The parts of an experiment of which there is nothing if they have no keys."""
 
 
 class ResultsError(Exception):
@@ -242,7 +245,10 @@ def key_label(key: str) -> str:
 def value_label(key: str, value: Any) -> str:
     """Return a value of an experiment's key in words: "friends 12", "session 30 s", "high", "no relay
     cache". A list of what has names, such as faults, is told by these: "split and dark", "no faults". Of what
-    has no keys, such as churn, there is none: "no churn"; parameters of which none is given have no words."""
+    is only there if it has keys, such as churn, there is none: "no churn"; other parts without keys have
+    their defaults, and no words."""
+    if isinstance(value, Worded | WordedMapping):
+        return value.words
     if isinstance(value, bool):
         return key_label(key) if value else f"no {key_label(key)}"
     if value is None:
@@ -250,11 +256,9 @@ def value_label(key: str, value: Any) -> str:
     if isinstance(value, int | float):
         return f"{key_label(key)} {number(value)}"
     if isinstance(value, Mapping):
-        if not value and key.rpartition(".")[2] != "parameters":
-            return f"no {key_label(key)}"
-        return ", ".join(value_label(part, of_part) for part, of_part in value.items())
-    if isinstance(value, Worded):
-        return value.words
+        if not value:
+            return f"no {key_label(key)}" if key in _NONE_WITHOUT_KEYS else ""
+        return ", ".join(filter(None, (_part_label(part, of_part) for part, of_part in value.items())))
     if has_names(value):
         return " and ".join(str(each["name"]) for each in value) or f"no {key_label(key)}"
     if str(value)[:1].isdigit():
@@ -262,9 +266,16 @@ def value_label(key: str, value: Any) -> str:
     return str(value)
 
 
+def _part_label(key: str, value: Any) -> str:
+    """Return a part of a value in words, after its key if these words do not say what it is."""
+    text = value_label(key, value)
+    named = not isinstance(value, Mapping) or "kind" in value or not text
+    return text if named else f"{key_label(key)} {text}"
+
+
 def values_label(values: Mapping[str, Any], keys: Sequence[str]) -> str:
     """Return the values at these keys in words. Keys that are about things of one name say whose they are:
-    "vitis, poisson, session 30 s, absence 20 s"."""
+    "vitis, poisson, session 30 s, absence 20 s". Values without words are "defaults"."""
     names = [key_label(key) for key in keys]
     texts = []
     for key, name in zip(keys, names, strict=True):
@@ -273,7 +284,8 @@ def values_label(values: Mapping[str, Any], keys: Sequence[str]) -> str:
         if names.count(name) > 1 and name in text and above:
             text = f"{above[-1].replace('_', ' ')} {text}"
         texts.append(text)
-    return ", ".join(filter(None, texts))
+    text = ", ".join(filter(None, texts))
+    return text or ("defaults" if keys else "")
 
 
 def _analyze(run: RunDirectory) -> str:

@@ -29,6 +29,12 @@ class Mark:
     at: float
     text: str
     until: float | None = None
+    of: frozenset[str] = frozenset()
+    """The labels of the variants that have it; none if all have."""
+
+    def is_of(self, series: str) -> bool:
+        """This is true of the label of a series whose variant has the mark, or of a part of one."""
+        return not self.of or any(series == label or series.startswith(f"{label}: ") for label in self.of)
 
 
 @dataclass(frozen=True, slots=True)

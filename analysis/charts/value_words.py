@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from typing import Any, TypeGuard
 
 
@@ -10,6 +10,14 @@ class Worded(list[Any]):
     """A list of what has names, with words that tell it from the other values of its key."""
 
     def __init__(self, value: Sequence[Any], words: str) -> None:
+        super().__init__(value)
+        self.words = words
+
+
+class WordedMapping(dict[str, Any]):
+    """A mapping, with words for what tells it from the other values of its key."""
+
+    def __init__(self, value: Mapping[str, Any], words: str) -> None:
         super().__init__(value)
         self.words = words
 
@@ -25,12 +33,15 @@ def with_words(
     """Return variants, in which lists that `label` would give the same text have words of their own.
 
     The words add to each name what it is, "cut (partition)" and "cut (links)", or in what it differs,
-    "cut (share 0.2)" and "cut (share 0.5)".
+    "cut (share 0.2)" and "cut (share 0.5)". The words of a mapping leave out what all values of its key have.
     """
     words: dict[tuple[str, str], str] = {}
     for key in dict.fromkeys(key for variant in variants for key in variant["values"]):
         given = [variant["values"].get(key) for variant in variants]
         lists = {repr(list(value)): list(value) for value in given if has_names(value)}
+        mappings = {repr(value): value for value in given if isinstance(value, Mapping)}
+        if len(mappings) > 1:
+            words |= {(key, told): text for told, text in _shortened(key, given, mappings, label).items()}
         by_label: dict[str, dict[str, list[Any]]] = {}
         for told, value in lists.items():
             by_label.setdefault(label(key, value), {})[told] = value
@@ -47,8 +58,47 @@ def with_words(
 
 
 def _worded(key: str, value: Any, words: Mapping[tuple[str, str], str]) -> Any:
+    if isinstance(value, Mapping):
+        text = words.get((key, repr(value)))
+        return value if text is None else WordedMapping(value, text)
     text = words.get((key, repr(list(value)))) if has_names(value) else None
     return value if text is None else Worded(value, text)
+
+
+def _shortened(
+    key: str,
+    given: Sequence[Any],
+    mappings: Mapping[str, Mapping[str, Any]],
+    label: Callable[[str, Any], str],
+) -> dict[str, str]:
+    """Return words for mappings without the parts that all values of the key have, and without what stands
+    beside a `kind` that no other value has; none if these words do not tell them apart."""
+    flat = {told: dict(_parts(value)) for told, value in mappings.items()}
+    same = set[str]()
+    if all(isinstance(value, Mapping) for value in given):
+        first, *others = flat.values()
+        same = {part for part, of in first.items() if all(part in o and o[part] == of for o in others)}
+    words = {}
+    for told, value in mappings.items():
+        beside = set[str]()
+        for part, kind in flat[told].items():
+            if part.rpartition(".")[2] == "kind" and sum(o.get(part) == kind for o in flat.values()) == 1:
+                above = part.removesuffix("kind")
+                beside |= {each for each in flat[told] if each.startswith(above) and each != part}
+        words[told] = label(key, _kept(value, same | beside)) or label(key, dict(value))
+    return words if len(set(words.values())) == len(words) else {}
+
+
+def _kept(value: Mapping[str, Any], left_out: Set[str], above: str = "") -> dict[str, Any]:
+    """Return a mapping without the parts at these dotted keys."""
+    kept = {}
+    for key, of in value.items():
+        if isinstance(of, Mapping):
+            if below := _kept(of, left_out, f"{above}{key}."):
+                kept[key] = below
+        elif f"{above}{key}" not in left_out:
+            kept[key] = of
+    return kept
 
 
 def _apart(lists: Sequence[list[Any]], label: Callable[[str, Any], str]) -> list[str]:

@@ -16,8 +16,9 @@ from scipy.special import stdtrit
 
 from analysis.charts.numerals import estimate as estimate_text
 from analysis.charts.numerals import number, of_seeds, quantity, shown, with_seeds
-from analysis.charts.results import Results, ResultsError, key_label, value_label, varied_keys
+from analysis.charts.results import Results
 from analysis.measures.variant_results import CONFIDENCE, Estimate, estimate
+from analysis.report.counterparts import Counterparts, counterparts
 
 MOST_SEEDS: Final = 1000
 """The most seeds that are said to do."""
@@ -34,7 +35,6 @@ NOT_DECIDED: Final = (
     "not decided: the measure has no value at some seeds. Values are rarely missing by chance (a recovery "
     "that did not end has no time), so the others cannot say which is better."
 )
-_PARAMETERS: Final = "system.parameters"
 
 _Pair = tuple[Mapping[str, Any], Mapping[str, Any]]
 """The measures of two trials with the same seed."""
@@ -118,7 +118,9 @@ class Difference:
     @property
     def verdict(self) -> str:
         """The reading in a few words."""
-        if self.by.n == 1 and self.by.mean and not self.lacking:
+        if self.lacking:
+            return "not decided"
+        if self.by.n == 1 and self.by.mean:
             return f"{self._way} at one seed"
         return self.reading.partition(";")[0]
 
@@ -165,67 +167,26 @@ class Pairing:
 
 
 def pairings(results: Results, key: str, base: str | None = None) -> list[Pairing]:
-    """Return each variant beside the one with the first value of a key, or with `base`, in the same setting.
-
-    The setting is the values of all other varied keys. Where systems are compared that have no parameter in
-    common, their parameters do not count.
-
-    Raises ResultsError if the key is not varied, or does not have the value `base`.
-    """
-    varied = varied_keys(results.variants)
-    if key not in varied:
-        known = ", ".join(varied) if varied else "nothing"
-        raise ResultsError(f"{key} is not varied in {results.run.path}. What is varied: {known}")
-    values = dict.fromkeys(_label(key, variant) for variant in results.variants)
-    if base is not None and base not in values:
-        raise ResultsError(f"no variant has {base} at {key}. There are: {', '.join(values)}")
-    first = base if base is not None else next(iter(values))
-    others = [other for other in varied if other != key]
-    of_systems = key == "system.name"
-    return _pairings(results, key, first, others) or _pairings(
-        results, key, first, [k for k in others if not (of_systems and k.startswith(_PARAMETERS))]
-    )
-
-
-def _pairings(results: Results, key: str, first: str, others: Sequence[str]) -> list[Pairing]:
-    found = []
+    """Return each variant beside its counterpart with the first value of a key, or with `base`; see
+    `counterparts`. Raises ResultsError as that does."""
     trials: dict[str, list[Mapping[str, Any]]] = {}
     for trial in results.trials:
         trials.setdefault(trial["variant"], []).append(trial)
-    for variant in results.variants:
-        if _label(key, variant) == first:
-            setting = [variant["values"].get(k) for k in others]
-            found += [
-                _pairing(results, trials, variant, rival, key, others)
-                for rival in results.variants
-                if _label(key, rival) != first and [rival["values"].get(k) for k in others] == setting
-            ]
-    return found
-
-
-def _label(key: str, variant: Mapping[str, Any]) -> str:
-    value = variant["values"].get(key)
-    return value if isinstance(value, str) else value_label(key, value).removeprefix(f"{key_label(key)} ")
+    return [_pairing(results, trials, each) for each in counterparts(results, key, base)]
 
 
 def _pairing(
-    results: Results,
-    trials: Mapping[str, Sequence[Mapping[str, Any]]],
-    base: Mapping[str, Any],
-    other: Mapping[str, Any],
-    key: str,
-    others: Sequence[str],
+    results: Results, trials: Mapping[str, Sequence[Mapping[str, Any]]], sides: Counterparts
 ) -> Pairing:
-    of_base, of_other = (trials.get(variant["variant"], ()) for variant in (base, other))
+    variants = sides.base["variant"], sides.other["variant"]
+    of_base, of_other = (trials.get(variant, ()) for variant in variants)
     ours, theirs = _by_seed(of_base), _by_seed(of_other)
     seeds = sorted(ours.keys() & theirs.keys())
-    setting = ", ".join(value_label(k, base["values"].get(k)) for k in others)
     left_out = len(of_base) + len(of_other) - 2 * len(seeds)
-    names = _label(key, base), _label(key, other)
     pairs = [(ours[seed], theirs[seed]) for seed in seeds]
     return Pairing(
-        *names, setting, len(seeds), left_out, list(_differences(results, pairs, names)),
-        (base["variant"], other["variant"]), list(_one_sided(results, pairs, names)),
+        *sides.names, sides.setting, len(seeds), left_out, list(_differences(results, pairs, sides.names)),
+        variants, list(_one_sided(results, pairs, sides.names)),
     )  # fmt: skip
 
 

@@ -33,11 +33,11 @@ def shown_by_what_is_varied(results: Results, charts: Sequence[Chart]) -> list[C
     return [_shown(results, chart, keys) for chart in charts]
 
 
-def independent_keys(variants: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return the varied keys without those that one before them determines, such as where keys are varied
-    together."""
+def independent_keys(variants: Sequence[Mapping[str, Any]], among: Sequence[str] | None = None) -> list[str]:
+    """Return the varied keys, or those `among` in their order, without those that the ones before them
+    determine, such as where keys are varied together."""
     kept: list[str] = []
-    for key in varied_keys(variants):
+    for key in varied_keys(variants) if among is None else among:
         if len(_combinations(variants, [*kept, key])) > len(_combinations(variants, kept)):
             kept.append(key)
     return kept
@@ -152,7 +152,7 @@ def _heat_map(results: Results, chart: Chart, measure: str, keys: Sequence[str])
 
 def _plain(key: str, values: Mapping[str, Any]) -> str:
     """Return the value at a key in words, without the name of the key."""
-    return value_label(key, values.get(key)).removeprefix(f"{key_label(key)} ")
+    return value_label(key, values.get(key)).removeprefix(f"{key_label(key)} ") or "defaults"
 
 
 def _values(variants: Sequence[Mapping[str, Any]], key: str) -> list[str]:

@@ -96,7 +96,7 @@ class Row:
         """The sides that have a value at some of their seeds only, in words. Such seeds are not left out by
         chance, so nothing is said of which side is better."""
         told = [(name, of.told_seeds) for name, of in (("A", self.a), ("B", self.b)) if of is not None]
-        return " and ".join(f"{name} has {seeds}" for name, seeds in told if seeds)
+        return " and ".join(f"{name} has a value at {seeds}" for name, seeds in told if seeds)
 
     @property
     def is_open(self) -> bool:

@@ -7,6 +7,7 @@ from itertools import groupby
 from rich.table import Table
 from rich.text import Text
 
+from analysis.report.between import NOT_DECIDED
 from analysis.report.compare import Comparison
 from analysis.report.measure_table import HOW_TO_SEE, Fold, Line, measure_table
 
@@ -40,4 +41,6 @@ def comparison_tables(comparison: Comparison, everything: bool = False) -> list[
     for letter, names in (("A", comparison.only_a), ("B", comparison.only_b)):
         if names:
             parts.append(Text(f"only in {letter}: {', '.join(names)}"))
+    if any(row.lacking for row in comparison.rows):
+        parts.append(Text(NOT_DECIDED))
     return [*parts, Text(HOW_TO_SEE)] if folded else parts

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow.compute as pc
@@ -68,18 +68,25 @@ PEERS_UP = curve(
 
 
 def moments(results: Results) -> list[Mark]:
-    """Return when what the experiment, or one of its variants, asks for begins: moments and bands."""
-    moments: dict[tuple[float, str], Mark] = {}
-    for churn in _given(results, "churn"):
-        for key, name in (("flash_crowd", "flash crowd"), ("crash", "crash")):
-            if churn.get(key):
-                _add(moments, name, churn[key])
-    for faults in _given(results, "faults"):
-        for fault in faults:
-            _add(moments, fault["name"], fault)
-    for attackers in _given(results, "attackers"):
-        _add(moments, "attackers", attackers)
-    return list(moments.values())
+    """Return when what the experiment, or one of its variants, asks for begins: moments and bands, with the
+    variants that have them unless all have."""
+    marks: dict[Mark, set[str]] = {}
+    for variant in results.variants:
+        for mark in _moments({**results.experiment, **variant["values"]}):
+            marks.setdefault(mark, set()).add(results.labels[variant["variant"]])
+    every = set(results.labels.values())
+    return [replace(mark, of=frozenset(of if of != every else ())) for mark, of in marks.items()]
+
+
+def _moments(experiment: Mapping[str, Any]) -> Iterator[Mark]:
+    churn = experiment.get("churn") or {}
+    for key, name in (("flash_crowd", "flash crowd"), ("crash", "crash")):
+        if asked := experiment.get(f"churn.{key}", churn.get(key)):
+            yield _mark(name, asked)
+    for fault in experiment.get("faults") or []:
+        yield _mark(fault["name"], fault)
+    if attackers := experiment.get("attackers"):
+        yield _mark("attackers", attackers)
 
 
 def moves(results: Results) -> Moves | None:
@@ -96,14 +103,7 @@ def moves(results: Results) -> Moves | None:
     return Moves(joins, leaves, len(trials))
 
 
-def _given(results: Results, key: str) -> list[Any]:
-    """Return what the experiment has under a key, or each variant of its own, if that is anything."""
-    values = [results.experiment.get(key), *(variant["values"].get(key) for variant in results.variants)]
-    return [value for value in values if value]
-
-
-def _add(moments: dict[tuple[float, str], Mark], name: str, asked: Mapping[str, Any]) -> None:
+def _mark(name: str, asked: Mapping[str, Any]) -> Mark:
     begins = parse_duration(asked.get("at", "0 s"))
     lasts = asked.get("for") or asked.get("within")
-    until = None if lasts is None else begins + parse_duration(lasts)
-    moments[begins, name] = Mark(begins, name, until)
+    return Mark(begins, name, None if lasts is None else begins + parse_duration(lasts))

@@ -35,6 +35,8 @@ def _write(results: Results) -> Iterator[Block]:
         for counts in of_seeds:
             for of, (_, lost, _) in counts.items():
                 types[of] += lost
+        if not any(types.values()):
+            continue
         for of in sorted(types, key=lambda of: (-types[of], of)):
             every = [counts.get(of, (0.0, 0.0, 0.0)) for counts in of_seeds]
             message, kind, channel = of

@@ -3,6 +3,7 @@ variant is better."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,9 +15,10 @@ from analysis.charts.chart import LineChart
 from analysis.charts.heat_map import HeatMap
 from analysis.charts.numerals import quantity
 from analysis.charts.panels import Panels
-from analysis.charts.results import Results, varied_keys
+from analysis.charts.results import Results, key_label, varied_keys
 from analysis.contract.figures import Part
 from analysis.report.between import NOT_DECIDED, Difference, Pairing, pairings
+from analysis.report.counterparts import without_counterpart
 from analysis.report.measures_section import means_of
 from emulator.files.input_facts import counted
 
@@ -27,6 +29,9 @@ _PAIRS: Final = 6
 _SENTENCES: Final = 4
 """The most measures of which a sentence is told, and the most values that are compared with the first."""
 _FIGURES: Final = 4
+_PREPOSITION: Final = re.compile(
+    r" (?:of|in|per|at|to|from|by|for|on|with|within|before|after|that|until)\b|,"
+)
 
 Lines = Iterable[tuple[str, str, str, list[str]]]
 Drawn = LineChart | BarChart | Panels | HeatMap
@@ -80,10 +85,12 @@ def outcome(results: Results, groups: Iterable[Lines], main: Sequence[str] = ())
         return Outcome("", figures, [], 0, conditions=_of_conditions(results))
     key = "system.name" if "system.name" in varied else varied[0]
     order = [row[0] for row in rows]
-    found = [(pair, _told(pair, order)) for pair in pairings(results, key) if pair.seeds]
+    pairs = pairings(results, key)
+    found = [(pair, _told(pair, order)) for pair in pairs if pair.seeds]
+    lone = without_counterpart(results, [pair.variants for pair in pairs])
     return Outcome(
         key, [], found[:_PAIRS], max(len(found) - _PAIRS, 0),
-        _ranges(results, order), _comparisons(found), _of_conditions(results), found,
+        _ranges(results, order), _comparisons(found), [*alone(lone, key), *_of_conditions(results)], found,
     )  # fmt: skip
 
 
@@ -95,7 +102,8 @@ def _ranges(results: Results, order: Sequence[str]) -> dict[str, str]:
         means = list(means_of(results, name))
         if not means:
             continue
-        (low, lowest), (high, highest) = min(means), max(means)
+        low, high = min(mean for mean, _ in means), max(mean for mean, _ in means)
+        lowest, highest = ([label for mean, label in means if mean == end] for end in (low, high))
         title = f"{about['title'][:1].upper()}{about['title'][1:]}"
         without = len(results.variants) - len(means)
         has = "has" if without == 1 else "have"
@@ -103,13 +111,23 @@ def _ranges(results: Results, order: Sequence[str]) -> dict[str, str]:
         if low == high:
             seeds = any(results.of_seeds(variant, name) for variant in results.variants)
             where = "every seed that has it" if seeds else "all others" if without else "every variant"
-            sentences[name] = f"{title} is {quantity(low, about['unit'])} in {where}{none}."
+            sentences[name] = f"{title} {verb(title)} {quantity(low, about['unit'])} in {where}{none}."
         else:
             sentences[name] = (
-                f"{title} is between {quantity(low, about['unit'])} ({lowest}) and "
-                f"{quantity(high, about['unit'])} ({highest}){none}."
+                f"{title} {verb(title)} between {quantity(low, about['unit'])} ({_any_of(lowest)}) and "
+                f"{quantity(high, about['unit'])} ({_any_of(highest)}){none}."
             )
     return sentences
+
+
+def verb(title: str) -> str:
+    """Return "are" for the title of a measure that is about several things, such as "control messages"."""
+    noun = _PREPOSITION.split(title, maxsplit=1)[0]
+    return "are" if noun.endswith("s") and not noun.endswith(("ss", "us", "is")) else "is"
+
+
+def _any_of(labels: Sequence[str]) -> str:
+    return labels[0] if len(labels) == 1 else f"{len(labels):,} variants"
 
 
 def _comparisons(found: Sequence[tuple[Pairing, list[Difference]]]) -> list[str]:
@@ -132,7 +150,16 @@ def _comparisons(found: Sequence[tuple[Pairing, list[Difference]]]) -> list[str]
             told_of = ["no difference in the first measures"]
         where = f" in {len(settings)} settings" if len(settings) > 1 else ""
         sentences.append(f"{other} beside {base}{where}: {'; '.join(told_of[:_SENTENCES])}.")
+    if (more := len(by_other) - _SENTENCES) > 0:
+        sentences.append(f"{more:,} more {'is' if more == 1 else 'are'} compared by the command below.")
     return sentences
+
+
+def alone(labels: Sequence[str], key: str) -> list[str]:
+    """Return the sentence that names the variants without a counterpart, none if each has one."""
+    if not labels:
+        return []
+    return [f"Without a counterpart that differs in {key_label(key)} alone: {'; '.join(labels)}."]
 
 
 def _counted(counts: Counter[str], settings: int) -> str:

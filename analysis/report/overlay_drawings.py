@@ -38,6 +38,8 @@ class _Overlay:
 
     label: str
     trial: str
+    name: str
+    """The short name of the trial."""
     channel: str
     pairs: Pairs
     peers: list[int]
@@ -56,7 +58,9 @@ def overlay_drawings(results: Results) -> Iterator[OverlayGraph]:
         channel = ringed[0] if ringed else min(links, key=lambda name: (name != "", -len(links[name])))
         pairs = links[channel]
         peers = sorted({peer for pair in pairs for peer in pair})
-        overlay = _Overlay(label, trial, channel, pairs, peers, [name for name in links if name != channel])
+        others = [name for name in links if name != channel]
+        of = results.trial_labels.get(trial, trial)
+        overlay = _Overlay(label, trial, of, channel, pairs, peers, others)
         name = f"overlay-{number}"
         if ringed:
             yield _around_ring(name, overlay, orders[channel])
@@ -180,7 +184,7 @@ def _graph(
     told = sum(len(each.pairs) for each in drawn)
     of = f" of channel {overlay.channel}" if overlay.channel else ""
     sizes = f"{counted(len(places), 'peer')} and {counted(count, 'link')}"
-    texts = [f"Trial {overlay.trial}: {sizes}{of}. {about}"]
+    texts = [f"Trial {overlay.name}: {sizes}{of}. {about}"]
     if told < count:
         texts.append(f"Of the links {told:,} are drawn, evenly chosen.")
     if overlay.others:

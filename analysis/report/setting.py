@@ -6,7 +6,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from analysis.charts.numerals import number, quantity
-from analysis.charts.results import key_label
+from analysis.charts.results import key_label, value_label
+from analysis.charts.value_words import has_names, with_words
 from analysis.contract.figures import SettingLine
 from emulator.experiment.file.variants import keys_of
 
@@ -44,7 +45,7 @@ def facts(
     found = []
     for name, (prefixes, text) in described.items():
         varied = [
-            f"varied: {key_label(key)} {_listed(values)}"
+            f"varied: {_varied(key, values)}"
             for key, values in vary.items()
             if any(key == prefix or key.startswith(prefix + ".") for prefix in prefixes)
         ]
@@ -266,6 +267,25 @@ def _phases(phases: Mapping[str, Any]) -> str:
 
 def _seeds(summary: Mapping[str, Any]) -> str:
     return _listed(sorted({trial["seed"] for trial in summary["trials"]}))
+
+
+def _varied(key: str, values: Sequence[Any]) -> str:
+    """Return the values of a varied key in words, after its name; a value that it has several times is told
+    once."""
+    worded = with_words([{"values": {key: value}} for value in values], value_label)
+    given = (each["values"][key] for each in worded)
+    name = key_label(key) if not key.endswith(".parameters") else "parameters"
+    texts = [
+        value_label(key, value).removeprefix(f"{name} ") or "defaults"
+        if value is None or isinstance(value, Mapping) or has_names(value)
+        else value
+        for value in given
+    ]
+    of = {repr(text): text for text in texts}
+    if len(of) > 1:
+        of = {told: f"({text})" if ", " in str(text) else text for told, text in of.items()}
+    listed = _listed(list(of.values()))
+    return listed if any(name in text for text in of if text.startswith("'no ")) else f"{name} {listed}"
 
 
 def _listed(values: Sequence[Any]) -> str:

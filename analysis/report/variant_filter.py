@@ -15,6 +15,7 @@ from analysis.charts.results import Results, key_label, value_label, values_labe
 from analysis.report.between import Difference, Pairing
 from analysis.report.by_what_is_varied import independent_keys
 from analysis.report.drawn_variants import MOST, drawn_variants
+from analysis.report.outcome import verb
 
 LEAST_VARIANTS: Final = 3
 """The least number of variants of a page that has a filter."""
@@ -73,7 +74,8 @@ def _place(values: Mapping[str, Any], keys: Sequence[str], known: Mapping[str, S
 def _in_words(variants: Sequence[Mapping[str, Any]], key: str) -> list[str]:
     """Return the values of a key in words, without the name of the key where they say enough."""
     distinct = {repr(value): value for value in (variant["values"].get(key) for variant in variants)}
-    return [value_label(key, value).removeprefix(f"{key_label(key)} ") for value in distinct.values()]
+    named = (value_label(key, value).removeprefix(f"{key_label(key)} ") for value in distinct.values())
+    return [text or "defaults" for text in named]
 
 
 def _key_labels(keys: Sequence[str]) -> list[str]:
@@ -118,6 +120,7 @@ def _measure(results: Results, name: str) -> dict[str, Any]:
     found = [(variant["measures"].get(name) or {}).get("mean") for variant in results.variants]
     return {
         "title": about["title"],
+        "verb": verb(about["title"]),
         "unit": shown_unit(about["unit"]),
         "seeds": [results.of_seeds(variant, name) for variant in results.variants],
         "means": [None if mean is None else float(f"{shown(mean, about['unit']):.6g}") for mean in found],

@@ -66,7 +66,8 @@ def _now(standing: Standing) -> str:
     if standing.ended:
         return "All trials have ended; the analysis has not finished yet."
     ended = sum(trial.state in ENDED for trial in standing.trials)
-    return f"{ended} of {len(standing.trials)} trials have ended. The report will be here."
+    trials = "trial has" if len(standing.trials) == 1 else "trials have"
+    return f"{ended} of {len(standing.trials)} {trials} ended. The report will be here."
 
 
 def _table(trials: tuple[TrialStanding, ...]) -> str:

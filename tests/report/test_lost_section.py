@@ -28,6 +28,10 @@ def test_each_type_has_the_share_that_was_lost_of_it_the_most_first(
             {"message": "Pong", "sent": 10, "lost": 1, "lost_bytes": 10} | OF,
         ]
         pq.write_table(pa.Table.from_pylist(rows), folder / "part-00000.parquet")
+    none = run.tables / "lost_messages" / "trial=rvr.friends%3D4-1"
+    none.mkdir()
+    kept = pa.Table.from_pylist([{"message": "Ping", "sent": 10, "lost": 0, "lost_bytes": 0} | OF])
+    pq.write_table(kept, none / "part-00000.parquet")
     _, table = LOST.write(Results.read(run))
     assert isinstance(table, Rows)
     texts = [[" ".join(cell.split()) for cell in row[1:7]] for row in table.rows]

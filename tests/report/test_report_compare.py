@@ -50,7 +50,7 @@ def test_a_single_seed_is_never_called_significant() -> None:
 
 def test_a_mean_of_some_seeds_is_named_and_not_called_better() -> None:
     row = Row("v", "m", "t", "ms", "lower", "", Value(10, 1, 3, 3), Value(5, 1, 2, 3))
-    assert row.reading == "not decided: B is lower, but B has 2 of 3 seeds"
+    assert row.reading == "not decided: B is lower, but B has a value at 2 of 3 seeds"
     assert (row.is_open, row.texts[1].endswith("(2 of 3 seeds)")) == (True, True)
     same = Row("v", "m", "t", "ms", "lower", "", Value(5, 0, 3, 3), Value(5, 0, 2, 3))
     assert not same.reading.startswith("equal")

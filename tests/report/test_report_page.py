@@ -181,7 +181,7 @@ def test_parameters_that_are_varied_together_are_told_in_words(make_run: MakeRun
         run.experiment.read_text().replace("system.parameters.friends: [4, 8, 12]", together)
     )
     text = " ".join(Page(write_report(run)).text)
-    assert "varied: system (links outgoing, friends 4), (links both)" in text
+    assert "varied: parameters (outgoing, friends 4), both" in text
 
 
 def test_keys_that_are_varied_together_are_told_key_by_key(make_run: MakeRun) -> None:
@@ -257,7 +257,8 @@ def test_a_trial_without_telemetry_leaves_its_variant_to_the_other_seed(make_run
     run.summary.write_text(json.dumps(summary))
     for table in run.tables.iterdir():
         shutil.rmtree(table / "trial=vitis.friends%3D4-1", ignore_errors=True)
-    assert "vitis.friends=4-2" in " ".join(Page(write_report(run)).text)
+    text = " ".join(Page(write_report(run)).text)
+    assert "vitis, friends 4, seed 2" in text and "vitis.friends=4-2" not in text
 
 
 def test_a_trial_that_failed_before_anything_was_measured_is_told_with_its_reason(make_run: MakeRun) -> None:

@@ -35,7 +35,7 @@ POISSON = {"kind": "poisson", "mean_session": "5 min", "mean_gap": "60 s"}
             {"network": {"latency": KING, "loss": 0.05}},
             "network.latency",
             [KING],
-            "5 % of messages lost; varied: latency (kind king, hosts 1,740, mean rtt 180 ms)",
+            "5 % of messages lost; varied: latency king, hosts 1,740, mean rtt 180 ms",
         ),
         (
             "Churn",
@@ -58,7 +58,7 @@ POISSON = {"kind": "poisson", "mean_session": "5 min", "mean_gap": "60 s"}
             [0.2],
             "none: all peers join and stay, but a share of those that are up crash at 30 s; varied: share",
         ),
-        ("Churn", {"churn": {"model": POISSON}}, "churn", [{}], "varied: churn ()"),
+        ("Churn", {"churn": {"model": POISSON}}, "churn", [{}], "varied: no churn"),
         ("Phases", {"phases": {"join": "1 s", "measure": "2 s"}}, "phases.join", ["9 s"], "measure 2 s"),
         ("Runtime", {"runtime": {"kind": "processes", "hosts": 2}}, "runtime.hosts", [4], "between local"),
     ],
@@ -88,3 +88,23 @@ def test_regions_and_classes_of_roles_and_places_are_told_by_their_names() -> No
         "unlimited down; 10-mbit-up: 10 Mbit/s up, unlimited down; 100 % home: 1 Mbit/s up, 2 Mbit/s down; "
         "queues of 1 s"
     )
+
+
+def test_keys_that_are_varied_together_are_told_in_words_and_each_value_once() -> None:
+    skype = {"model": {"kind": "skype", "compress": 60}}
+    dark = [{"name": "dark", "at": "120 s", "crash": {"region": "tokyo"}}]
+    vary = {
+        "system.name, system.parameters": [
+            ["vitis", {}],
+            ["opt", {}],
+            ["gossipsub", {"topic_discovery": True}],
+        ],
+        "churn, faults": [[{}, []], [skype, []], [{}, dark]],
+    }
+    found = dict(facts({"system": {}, "vary": vary}, {"trials": []}, []))
+    assert found["System"].endswith("varied: parameters defaults, topic discovery")
+    assert found["Churn"] == "varied: no churn, skype"
+    assert found["Faults"] == "varied: no faults, dark"
+    attacks = [None, {"share": 0.1, "at": "70 s"}, {"share": 0.1, "at": "80 s"}]
+    found = dict(facts({"vary": {"attackers": attacks}}, {"trials": []}, []))
+    assert found["Attackers"] == "varied: no attackers, (share 0.1, at 70 s), (share 0.1, at 80 s)"

@@ -251,6 +251,33 @@ def test_faults_of_one_name_are_told_apart(faults: Sequence[dict[str, Any]], lab
     assert list(variant_labels(of).values()) == labels
 
 
+CROWD = {"flash_crowd": {"at": "120 s", "peers": 75, "within": "10 s"}}
+SKYPE = {"model": {"kind": "skype", "compress": 60}}
+REGIONS = {"kind": "regions", "table": "ibm-cloud-2024", "regions": [{"name": "tokyo", "share": 1.0}]}
+
+
+@pytest.mark.parametrize(
+    ("key", "values", "labels"),
+    [
+        ("churn", ({}, SKYPE, CROWD), ["no churn", "skype", "flash crowd at 120 s, peers 75, within 10 s"]),
+        (
+            "churn",
+            ({"crash": {"share": 0.1}}, {"crash": {"share": 0.2}}),
+            ["crash share 0.1", "crash share 0.2"],
+        ),
+        ("network.latency", ({"kind": "king"}, REGIONS), ["king", "regions"]),
+        ("churn.model", ({"kind": "skype", "compress": 6}, SKYPE["model"]), ["compress 6", "compress 60"]),
+        ("system.parameters", ({"v": 1, "d": 8, "x": {}}, {"v": 1, "d": 9}), ["d 8", "d 9"]),
+        ("system.parameters", ({"membership": {}}, {"d": 9}), ["defaults", "d 9"]),
+        ("telemetry", ({}, {"d": 9}), ["defaults", "d 9"]),
+    ],
+)
+def test_names_of_variants_have_what_differs_and_say_what_it_is(
+    key: str, values: Sequence[Any], labels: Sequence[str]
+) -> None:
+    assert list(variant_labels(variants(*({key: each} for each in values))).values()) == labels
+
+
 def test_keys_that_are_varied_together_count_once() -> None:
     of = variants({"peers": 1, "network.loss": 0.1}, {"peers": 2, "network.loss": 0.2})
     assert independent_keys(of) == ["peers"]

@@ -130,8 +130,12 @@ def test_the_slowest_and_the_least_complete_publication_are_drawn_too(
         (1, "vitis.friends=4-1"),
         (1, "rvr.friends=4-1"),
         (2, "vitis.friends=4-1"),
-        (3, "vitis.friends=4-1"),
+        (3, "rvr.friends=4-1"),
     ]
+    for trial in results.trials:
+        trial["measures"]["hit_ratio"] = 0.9
+    results.trials[0]["measures"]["hit_ratio"] = 0.1
+    assert event_trees(results)[3].trial == results.trials[0]["trial"]
     assert "longest" in trees[2].why and "smallest share" in trees[3].why
 
 

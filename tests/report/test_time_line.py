@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from analysis.charts.axis import Axis
-from analysis.charts.chart import LineChart
+from analysis.charts.chart import LineChart, Point, Quantity, Series, line_chart
 from analysis.charts.panels import Style, panels
 from analysis.charts.results import Results
 from analysis.charts.time_line import Mark, Moves, time_line
@@ -118,3 +118,13 @@ def test_a_mark_at_an_end_of_the_axis_has_its_word_within_the_axis(at: float) ->
     (mark,) = time_line([Mark(at, "attackers")], None, AXIS).marks
     assert mark.text_at is not None
     assert mark.text_at[0] >= AXIS.start and mark.text_at[0] + PHONE * 9 <= AXIS.end + 0.1
+
+
+def test_a_panel_shows_the_faults_of_its_variants_alone() -> None:
+    lines = [Series(label, [Point(0, 1), Point(50, number)]) for number, label in enumerate(("dark", "none"))]
+    marks = [Mark(20, "cut", 30, frozenset({"dark"})), Mark(10, "crowd")]
+    chart = line_chart("n", "t", "a", Quantity("trial time", "s"), Quantity("y"), lines, marks=marks)
+    assert chart is not None
+    found = panels(chart, [(label, Style("", 0, 0)) for label in ("dark", "none")])
+    assert [[mark.text for mark in panel.marks] for panel in found.charts] == [["crowd", "cut"], ["crowd"]]
+    assert marks[0].is_of("dark: loss") and not marks[0].is_of("darker")

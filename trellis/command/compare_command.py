@@ -48,6 +48,8 @@ def compare(
     it cannot be said whether they differ. --all and --measure list them; --json always has them.
     """
     with endings():
+        from rich.text import Text
+
         from analysis.charts.results import Results, ResultsError
         from analysis.report.between import pairings
         from analysis.report.compare import compare as compare_runs
@@ -77,6 +79,8 @@ def compare(
                     say_json(fields)
                     return
                 parts = pairing_tables(pairs, everything or bool(measures))
+                if between is not None:
+                    parts += map(Text, _said_of_the_others(Results.read(first), pairs, between))
                 for comparison in comparisons:
                     parts += comparison_tables(comparison, everything or bool(measures))
                 for part in parts:
@@ -108,6 +112,16 @@ def _check_measures(measures: list[str], runs: list[Results]) -> None:
     for name in measures:
         if name not in known:
             raise UserError(f'no measure is called "{name}". {suggestion(name, known)}')
+
+
+def _said_of_the_others(results: Results, pairs: list[Pairing], key: str) -> list[str]:
+    """Return what is said of variants that are compared with none."""
+    from analysis.report.counterparts import without_counterpart
+    from analysis.report.outcome import alone
+
+    if not pairs:
+        return [f"Nothing is compared: no two variants differ in {key} alone. Name another key"]
+    return alone(without_counterpart(results, [pair.variants for pair in pairs]), key)
 
 
 def _chosen(pair: Pairing, measures: list[str]) -> Pairing:

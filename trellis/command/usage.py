@@ -97,7 +97,9 @@ class Commands(TyperGroup):
             named = error.ctx.command.name if error.ctx is not None else ctx.invoked_subcommand
             if named in EXAMPLES and not getattr(error, "possibilities", None):
                 said = f"{error.message.rstrip('.')}. " if error.message else ""
-                error.message = f"{said}For example: trellis {example(named, _option(error))}"
+                error.message = (
+                    f"{said}For example: trellis {example(named, _option(error, self.commands[named]))}"
+                )
             raise
 
 
@@ -108,8 +110,9 @@ def example(command: str, option: str = "") -> str:
     return call if value is None or f" {option} " in call else f"{call} {option} {value}"
 
 
-def _option(error: Any) -> str:
-    """Return the option whose value is missing or wrong, "" if the error is of something else."""
+def _option(error: Any, command: Any) -> str:
+    """Return the command's option whose value is missing or wrong, "" if the error is of something else."""
     param = getattr(error, "param", None)
     names = [getattr(error, "option_name", ""), *(getattr(param, "opts", None) or ())]
-    return next((name for name in names if name in _VALUES), "")
+    taken = {name for each in command.params for name in each.opts}
+    return next((name for name in names if name in _VALUES and name in taken), "")

@@ -134,14 +134,17 @@ for (const form of document.querySelectorAll("#filter")) {
     return told.sentences.map((name) => [told.measures[name], ranked(told.measures[name], indices)])
       .filter(([, of]) => of.length)
       .map(([measure, of]) => {
-        const { title, unit, means } = measure;
-        const text = (i) => `${quantity(means[i], unit)} (${named(measure, i)})`;
+        const { title, verb, unit, means } = measure;
+        const text = (i) => {
+          const alike = of.filter((one) => means[one] === means[i]).length;
+          return `${quantity(means[i], unit)} (${alike > 1 ? `${number(alike)} variants` : named(measure, i)})`;
+        };
         const [low, high] = [of[0], of.at(-1)];
         const seeds = of.some((i) => measure.seeds[i]) ? " in every seed that has it" : "";
         const found = means[low] === means[high] ? quantity(means[low], unit) + seeds : `between ${text(low)} and ${text(high)}`;
         const without = indices.length - of.length;
         const none = without ? `; ${without} of ${indices.length} variants ${without === 1 ? "has" : "have"} none` : "";
-        return `${title[0].toUpperCase()}${title.slice(1)} is ${found}${none}.`;
+        return `${title[0].toUpperCase()}${title.slice(1)} ${verb} ${found}${none}.`;
       });
   }
 
@@ -152,13 +155,16 @@ for (const form of document.querySelectorAll("#filter")) {
       const name = `${other} beside ${base}`;
       if (kept.has(one) && kept.has(two)) settings.set(name, [...(settings.get(name) ?? []), verdicts]);
     }
-    return [...settings].slice(0, 4).map(([name, each]) => {
+    const more = settings.size - 4;
+    const left = more > 0 ? [`${number(more)} more ${more === 1 ? "is" : "are"} compared by the command below.`] : [];
+    const said = [...settings].slice(0, 4).map(([name, each]) => {
       const of = told.titles.map((title, i) => [title, each.map((verdicts) => verdicts[i]).filter((one) => one !== null)])
         .filter(([, verdicts]) => verdicts.some((verdict) => !verdict.startsWith("equal")))
         .map(([title, verdicts]) => `${title} ${counted(verdicts, each.length)}`);
       const where = each.length > 1 ? ` in ${each.length} settings` : "";
       return `${name}${where}: ${of.slice(0, 4).join("; ") || "no difference in the first measures"}.`;
     });
+    return [...said, ...left];
   }
 
   function counted(verdicts, settings) {

@@ -102,11 +102,12 @@ def _in_order(text: str) -> str:
     if form is None:
         return ""
     part = " ".join(form["part"].split()).replace(" to ", " until ")
+    ordered = f"{form['measure']} {form['comparison'].strip()} {part}"
     try:
-        TrialPart.parse(part)
+        Expectation.parse(ordered)
     except ValueError:
         return ""
-    return f'. Write "{form["measure"]} {form["comparison"].strip()} {part}"'
+    return f'. Write "{ordered}"'
 
 
 def _checked(text: str) -> str:
