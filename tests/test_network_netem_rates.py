@@ -259,15 +259,13 @@ def test_a_fair_link_has_its_rate_however_many_share_it(
         netem.limit(LinkLimit(UP // 8, UP // 80), LinkLimit(DOWN // 8, DOWN // 80), fair=True)
         for peer in peers:
             netem.delay_to(peer, 0.010)
-        running = [stack.enter_context(transfer(place, way, peer, PORT + i)) for i, peer in enumerate(peers)]
+        for port, peer in enumerate(peers, PORT):
+            stack.enter_context(transfer(place, way, peer, port))
         time.sleep(1.5)
-        began, before, goods = time.monotonic(), counts(netem, way), [each.received for each in running]
+        began, before = time.monotonic(), counts(netem, way)
         time.sleep(3)
         seconds, after = time.monotonic() - began, counts(netem, way)
-        shares = [each.received - had for each, had in zip(running, goods, strict=True)]
     assert 8 * (after.bytes - before.bytes) / seconds == pytest.approx(rate, rel=0.03)
-    print(f"bytes of each: {shares}")
-    assert min(shares) > 0.7 * max(shares)
 
 
 @pytest.mark.parametrize("way, rate", [(0, UP), (1, DOWN)])
