@@ -20,7 +20,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -99,6 +99,43 @@ def program(place: str, module: str, *arguments: str, log: Path, **environment: 
         process.wait()
 
 
+def peer(
+    place: str, number: int, address: str, coordinator: str, folder: Path, module: str = "services.peer"
+) -> AbstractContextManager[None]:
+    """Run a host of the trial in a namespace, as the pod of this number."""
+    return program(
+        place,
+        module,
+        "--stay",
+        "--telemetry",
+        str(folder / f"telemetry-{number}"),
+        log=folder / f"peer-{number}.log",
+        TRELLIS_POD=f"peers-{number}",
+        TRELLIS_COORDINATOR=f"{coordinator}:{COORDINATOR_PORT}",
+        TRELLIS_LISTEN=f"{address}:{PORT}",
+        TRELLIS_NETEM="1",
+    )
+
+
+@contextmanager
+def trial_run(place: str, coordinator: str, folder: Path) -> Iterator[dict[str, Any]]:
+    """Run the only trial of the folder's experiment, and yield its fidelity while its programs still run."""
+    log = folder / "coordinator.log"
+    files = ("--experiment", str(folder / "experiment.yaml"), "--run", str(folder / "run"))
+    listen = ("--listen", f"{coordinator}:{COORDINATOR_PORT}")
+    with program(place, "services.coordinator", *files, *listen, log=log):
+        await_line(log, "all trials have ended")
+        (fidelity,) = (folder / "run" / "trials").glob("*/fidelity.json")
+        yield json.loads(fidelity.read_text())
+
+
+def give_token(folder: Path) -> None:
+    """Give the programs that start from now on a token of the trial."""
+    token = folder / "token"
+    token.write_text(new_token())
+    os.environ["TRELLIS_TOKEN_FILE"] = str(token)
+
+
 def await_port(place: str, address: str) -> None:
     end = time.monotonic() + _LIMIT
     while time.monotonic() < end:
@@ -126,41 +163,18 @@ def main(folder: Path) -> dict[str, Any]:
     experiment.write_text(EXPERIMENT)
     (trial,) = trials(load(experiment))
     plan = draw_plan(trial.spec)
-    run = folder / "run"
-    token = folder / "token"
-    token.write_text(new_token())
-    os.environ["TRELLIS_TOKEN_FILE"] = str(token)
+    give_token(folder)
     with ExitStack() as stack:
         places = stack.enter_context(hosts(PEERS + 1))
         *peers, coordinator = places
         probe = stack.enter_context(probers({peer: places[peer] for peer in peers}, serving=False))
         for number, address in enumerate(peers):
-            stack.enter_context(
-                program(
-                    places[address],
-                    "services.peer",
-                    "--stay",
-                    "--telemetry",
-                    str(folder / f"telemetry-{number}"),
-                    log=folder / f"peer-{number}.log",
-                    TRELLIS_POD=f"peers-{number}",
-                    TRELLIS_COORDINATOR=f"{coordinator}:{COORDINATOR_PORT}",
-                    TRELLIS_LISTEN=f"{address}:{PORT}",
-                    TRELLIS_NETEM="1",
-                )
-            )
+            stack.enter_context(peer(places[address], number, address, coordinator, folder))
         for address in peers:
             await_port(places[coordinator], address)
         echoes, calls = {"without": probe.echoes()}, {"without": probe.calls()}
-        log = folder / "coordinator.log"
-        listen = f"{coordinator}:{COORDINATOR_PORT}"
-        files = ("--experiment", str(experiment), "--run", str(run))
-        stack.enter_context(
-            program(places[coordinator], "services.coordinator", *files, "--listen", listen, log=log)
-        )
-        await_line(log, "all trials have ended")
+        fidelity = stack.enter_context(trial_run(places[coordinator], coordinator, folder))
         echoes["with"], calls["with"] = probe.echoes(), probe.calls()
-        (fidelity,) = (run / "trials").glob("*/fidelity.json")
         hops, stopped = messages(folder)
         return {
             "matrix": matrix(trial.spec, plan),
@@ -169,7 +183,7 @@ def main(folder: Path) -> dict[str, Any]:
             "stopped": stopped,
             "echoes": echoes,
             "calls": calls,
-            "fidelity": json.loads(fidelity.read_text()),
+            "fidelity": fidelity,
         }
 
 

@@ -12,11 +12,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from netem_peers import COORDINATOR_PORT, await_line, await_port, program
-from netem_probers import PORT
+from netem_peers import await_port, give_token, peer, trial_run
 from netem_world import hosts
-
-from emulator.trust.credentials import new_token
 
 PEERS = 4
 EXPERIMENT = f"""
@@ -36,40 +33,18 @@ runtime: {{kind: kubernetes, hosts: {PEERS}}}
 
 
 def main(folder: Path) -> dict[str, Any]:
-    experiment, run, token = folder / "experiment.yaml", folder / "run", folder / "token"
-    experiment.write_text(EXPERIMENT)
-    token.write_text(new_token())
-    os.environ["TRELLIS_TOKEN_FILE"] = str(token)
+    (folder / "experiment.yaml").write_text(EXPERIMENT)
+    give_token(folder)
     os.environ["PYTHONPATH"] = str(Path(__file__).parent)
     with ExitStack() as stack:
         places = stack.enter_context(hosts(PEERS + 1))
         *peers, coordinator = places
-        listen = f"{coordinator}:{COORDINATOR_PORT}"
         for number, address in enumerate(peers):
-            stack.enter_context(
-                program(
-                    places[address],
-                    "netem_plain_peer",
-                    "--stay",
-                    "--telemetry",
-                    str(folder / f"telemetry-{number}"),
-                    log=folder / f"peer-{number}.log",
-                    TRELLIS_POD=f"peers-{number}",
-                    TRELLIS_COORDINATOR=listen,
-                    TRELLIS_LISTEN=f"{address}:{PORT}",
-                    TRELLIS_NETEM="1",
-                )
-            )
+            place = places[address]
+            stack.enter_context(peer(place, number, address, coordinator, folder, "netem_plain_peer"))
         for address in peers:
             await_port(places[coordinator], address)
-        log, files = folder / "coordinator.log", ("--experiment", str(experiment), "--run", str(run))
-        stack.enter_context(
-            program(places[coordinator], "services.coordinator", *files, "--listen", listen, log=log)
-        )
-        await_line(log, "all trials have ended")
-        (fidelity,) = (run / "trials").glob("*/fidelity.json")
-        found: dict[str, Any] = json.loads(fidelity.read_text())
-        return found
+        return stack.enter_context(trial_run(places[coordinator], coordinator, folder))
 
 
 if __name__ == "__main__":

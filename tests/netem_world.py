@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import socket
-from collections.abc import Iterator
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
 
 import pytest
 from pyroute2 import IPRoute, netns
@@ -29,6 +34,22 @@ def netem_kernel() -> list[str]:
 def need_root() -> None:
     if os.geteuid():
         pytest.skip("network namespaces need root")
+
+
+def told_by(program: str, folder: Path, limit: float, prefix: Sequence[str] = ()) -> dict[str, Any]:
+    """Run a program of the tests with a folder as its argument, and return the JSON that it prints last.
+
+    What fails has the ends of the folder's logs. The program has `limit` seconds.
+    """
+    here = Path(__file__).parent
+    command = [*prefix, sys.executable, str(here / program), str(folder)]
+    done = subprocess.run(
+        command, cwd=here.parent, capture_output=True, text=True, timeout=limit, check=False
+    )
+    logs = "".join(f"{log.name}: {log.read_text()[-2000:]}\n" for log in sorted(folder.glob("*.log")))
+    assert done.returncode == 0, done.stdout + done.stderr + logs
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return found
 
 
 @contextmanager

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import statistics
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
-from netem_world import need_root, netem_kernel
+from netem_world import need_root, netem_kernel, told_by
 
-ROOT = Path(__file__).parent.parent
 LIMIT = 840
 """Seconds. The kernel may be an emulated one with one slow processor: that takes one to five minutes."""
 
@@ -22,20 +17,7 @@ pytestmark = pytest.mark.timeout(LIMIT + 30)
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     need_root()
-    folder = tmp_path_factory.mktemp("peers")
-    program = str(Path(__file__).with_name("netem_peers.py"))
-    done = subprocess.run(
-        [*netem_kernel(), sys.executable, program, str(folder)],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=LIMIT,
-        check=False,
-    )
-    logs = "".join(f"{log.name}: {log.read_text()[-2000:]}\n" for log in sorted(folder.glob("*.log")))
-    assert done.returncode == 0, done.stdout + done.stderr + logs
-    answer: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return answer
+    return told_by("netem_peers.py", tmp_path_factory.mktemp("peers"), LIMIT, netem_kernel())
 
 
 def pairs(found: dict[str, Any]) -> list[tuple[int, int]]:

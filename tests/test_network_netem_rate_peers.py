@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
-from netem_world import need_root
+from netem_world import need_root, told_by
 
-ROOT = Path(__file__).parent.parent
 LIMIT = 300
 """Seconds. The trial takes 55, and the programs some to start and to end."""
 
@@ -21,13 +16,7 @@ pytestmark = pytest.mark.timeout(LIMIT + 30)
 @pytest.fixture(scope="module")
 def fidelity(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     need_root()
-    folder = tmp_path_factory.mktemp("peers")
-    program = str(Path(__file__).with_name("netem_rate_peers.py"))
-    command = [sys.executable, program, str(folder)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=LIMIT, check=False)
-    logs = "".join(f"{log.name}: {log.read_text()[-2000:]}\n" for log in sorted(folder.glob("*.log")))
-    assert done.returncode == 0, done.stdout + done.stderr + logs
-    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    found = told_by("netem_rate_peers.py", tmp_path_factory.mktemp("peers"), LIMIT)
     if "the kernel" in found.get("rates_refused", ""):
         pytest.skip(found["rates_refused"])
     return found

@@ -1,4 +1,4 @@
-"""When a host in real time reads its counters."""
+"""A host in real time reads its counters at multiples of the metrics interval."""
 
 from __future__ import annotations
 

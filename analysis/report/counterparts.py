@@ -1,4 +1,4 @@
-"""Which variants of a run are set beside each other: those that differ in what they are compared by alone."""
+"""This module pairs the variants of a run that differ in nothing but what they are compared by."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ class Outcome:
 
     @property
     def not_decided(self) -> str:
-        """What "not decided" means if it is told of a measure, else ""."""
+        """The sentence that explains "not decided" if that is told of a measure, else ""."""
         lacking = any(each.lacking for _, differences in self.every for each in differences)
         return f"{NOT_DECIDED[:1].upper()}{NOT_DECIDED[1:]}" if lacking else ""
 

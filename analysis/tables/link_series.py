@@ -1,5 +1,4 @@
-"""How busy peers' links were in time, and how long messages waited there, by the classes of
-`network.bandwidth`.
+"""The load of peers' links and the waits of messages there, in time, by the classes of `network.bandwidth`.
 
 The table `link_series` has one row for each class of links, way and interval of the time series, of trials
 with bandwidth whose links carried anything: class ("" where all peers have the same links), way ("up" or

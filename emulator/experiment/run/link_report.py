@@ -24,10 +24,10 @@ class LinkInterval:
     start_s: float
     end_s: float
     messages: int | None
-    """None if the kernel limited the links, which knows no messages."""
+    """The number of messages; None if the kernel limited the links, because it knows no messages."""
     bytes: int
     wait_mean_ms: float | None
-    """None if there were no messages, as is the next one."""
+    """The mean wait; this and the next field are None if there were no messages."""
     wait_p99_ms: float | None
     drops: int
     """The messages that did not fit."""
@@ -47,8 +47,8 @@ class LinkReport:
     way: str
     """The direction: "up" or "down"."""
     messages: int | None
-    """None if the kernel limited the links: it counts packets, whose bytes these are, and measures no waits.
-    """
+    """The number of messages. It and the waits are None if the kernel limited the links: the kernel counts
+    packets, of which `bytes` are then, and measures no waits."""
     bytes: int
     wait_mean_ms: float | None
     wait_p99_ms: float | None

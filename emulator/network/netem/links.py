@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -20,7 +19,7 @@ from pyroute2.netlink.rtnl.ifinfmsg import ifinfmsg
 
 from emulator.network.netem import link_messages, messages
 from emulator.network.netem.netlink import GET, GONE, NEW, Netlink
-from emulator.network.netem.refusals import NetemUnavailable, ask, reason
+from emulator.network.netem.refusals import ask, put_own, remove
 from emulator.network.netem.rules import Share
 
 _NAMES = ("trellis-up", "trellis-down")
@@ -36,7 +35,7 @@ class LinkLimit(NamedTuple):
 
 
 class LinkCounts(NamedTuple):
-    """What a link has carried so far, in packets with all their headers, and what waits in it (bytes)."""
+    """The counters of a link: what it has carried, in packets with all their headers, and `waiting` bytes."""
 
     bytes: int
     packets: int
@@ -118,12 +117,7 @@ class KernelLinks:
         self._ask(link_messages.link_queue(index, minor, room), RTM_NEWQDISC, "sch_bfifo")
 
     def _put_ingress(self) -> None:
-        try:
-            self._netlink.request(link_messages.ingress(self._interface), RTM_NEWQDISC, NEW)
-        except OSError as refusal:
-            if refusal.errno == errno.EEXIST:
-                raise NetemUnavailable("the interface has an ingress qdisc of somebody else") from refusal
-            raise NetemUnavailable(reason(refusal, "sch_ingress")) from refusal
+        put_own(self._netlink, link_messages.ingress(self._interface), "sch_ingress", "an ingress")
         self._has_ingress = True
 
     def _mtu(self) -> int:
@@ -153,11 +147,7 @@ def _remove(netlink: Netlink, interface: int, devices: Mapping[str, int], *, ing
     if ingress:
         removed.insert(0, (link_messages.ingress(interface), RTM_DELQDISC))
     for message, kind in removed:
-        try:
-            netlink.request(message, kind, GONE)
-        except OSError as refusal:
-            if refusal.errno not in (errno.ENOENT, errno.EINVAL, errno.ENODEV):
-                raise NetemUnavailable(reason(refusal, "the end of a link")) from refusal
+        remove(netlink, message, kind, "the end of a link")
 
 
 def _devices(netlink: Netlink) -> dict[str, int]:

@@ -7,8 +7,9 @@ import os
 import platform
 
 from pyroute2.netlink import nlmsg
+from pyroute2.netlink.rtnl import RTM_NEWQDISC
 
-from emulator.network.netem.netlink import NEW, Netlink
+from emulator.network.netem.netlink import GONE, NEW, Netlink
 
 
 class NetemUnavailable(Exception):
@@ -22,6 +23,25 @@ def ask(netlink: Netlink, message: nlmsg, kind: int, flags: int, what: str) -> N
     except OSError as refusal:
         # A part of a class stays if the kernel refused the class's queue before.
         if not (flags == NEW and refusal.errno == errno.EEXIST):
+            raise NetemUnavailable(reason(refusal, what)) from refusal
+
+
+def put_own(netlink: Netlink, message: nlmsg, what: str, place: str) -> None:
+    """Put a qdisc where nobody else's may be. Raises NetemUnavailable, also if the `place` is taken."""
+    try:
+        netlink.request(message, RTM_NEWQDISC, NEW)
+    except OSError as refusal:
+        if refusal.errno == errno.EEXIST:
+            raise NetemUnavailable(f"the interface has {place} qdisc of somebody else") from refusal
+        raise NetemUnavailable(reason(refusal, what)) from refusal
+
+
+def remove(netlink: Netlink, message: nlmsg, kind: int, what: str) -> None:
+    """Remove what may be gone already. Raises NetemUnavailable."""
+    try:
+        netlink.request(message, kind, GONE)
+    except OSError as refusal:
+        if refusal.errno not in (errno.ENOENT, errno.EINVAL, errno.ENODEV):
             raise NetemUnavailable(reason(refusal, what)) from refusal
 
 

@@ -24,7 +24,7 @@ from pyroute2.netlink.rtnl.rtmsg import rtmsg
 from emulator.network.netem import messages
 from emulator.network.netem.links import KernelLinks, LinkCounts, LinkLimit, remove_earlier_links
 from emulator.network.netem.netlink import GET, GONE, NEW, NEW_OR_CHANGED, Netlink
-from emulator.network.netem.refusals import NetemUnavailable, ask, no_netlink, reason
+from emulator.network.netem.refusals import NetemUnavailable, ask, no_netlink, put_own, reason, remove
 from emulator.network.netem.rules import QUANTUM, DelayClass, Destinations, Filter, Rule, Share, Table
 
 Leaf = Callable[[int, DelayClass, int], nlmsg]
@@ -196,19 +196,10 @@ class Netem:
                 self._ask(messages.u32_filter(rule, hook), RTM_NEWTFILTER, NEW_OR_CHANGED, what)
 
     def _put_root(self) -> None:
-        try:
-            self._netlink.request(messages.root(self._interface), RTM_NEWQDISC, NEW)
-        except OSError as refusal:
-            if refusal.errno == errno.EEXIST:
-                raise NetemUnavailable("the interface has a root qdisc of somebody else") from refusal
-            raise NetemUnavailable(reason(refusal, "sch_htb")) from refusal
+        put_own(self._netlink, messages.root(self._interface), "sch_htb", "a root")
 
     def _remove_root(self) -> None:
-        try:
-            self._netlink.request(messages.root_named(self._interface), RTM_DELQDISC, GONE)
-        except OSError as refusal:
-            if refusal.errno not in (errno.ENOENT, errno.EINVAL, errno.ENODEV):
-                raise NetemUnavailable(reason(refusal, "sch_htb")) from refusal
+        remove(self._netlink, messages.root_named(self._interface), RTM_DELQDISC, "sch_htb")
 
     def _ask(self, message: nlmsg, kind: int, flags: int, what: str) -> None:
         ask(self._netlink, message, kind, flags, what)

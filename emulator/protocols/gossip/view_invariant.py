@@ -1,4 +1,4 @@
-"""What Newscast promises of its views: who is gone leaves them (Jelasity et al., TOCS 2007).
+"""The invariant of Newscast: peers that are gone leave its views (Jelasity et al., TOCS 2007).
 
 Newscast detects no failures. A view keeps the freshest entries, so that the entry of a peer that is down
 stays, and is handed on, until there are as many fresher ones as the view has places. Where hardly more peers
@@ -19,7 +19,7 @@ ROUNDS: Final = 30
 LEAST: Final = 30.0
 """The seconds for which it may at least, however short its rounds are."""
 _MORE: Final = 1.25
-"""How many times as many peers as a view has places are up where it is judged."""
+"""A view is judged while this many times as many peers are up as it has places."""
 
 
 def broken(up: PeersUp) -> Broken | None:
