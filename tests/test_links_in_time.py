@@ -20,6 +20,7 @@ from analysis.report.faults_told import fault_rows
 from analysis.tables.link_series import link_series
 from emulator.experiment.plan.draw_plan import draw_plan
 from emulator.experiment.run.fidelity import Fidelity
+from emulator.experiment.run.link_report import link_reports
 from emulator.fleet.coordinator.coordinator import Coordinator
 from emulator.fleet.coordinator.fidelity_checks import judge
 from emulator.network.link_use import LinkUse
@@ -103,6 +104,15 @@ def test_drops_are_told_in_time(trial: Any, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setitem(BANDWIDTH, "queue", "200 ms")
     up, _ = trial("fifo").fidelity.links
     assert [each.drops for each in up.intervals] == [5, 0, 1, 0]
+
+
+def test_links_that_dropped_all_are_told() -> None:
+    full, idle = LinkUse(), LinkUse()
+    full.drops = 3
+    bandwidth = diary_spec(2, end=5.0, network={"bandwidth": BANDWIDTH}).network.bandwidth
+    (up,) = link_reports([full, idle], bandwidth, [(0.0, 5.0)], [[5.0]])
+    assert (up.way, up.messages, up.wait_mean_ms, up.load, up.drops) == ("up", 0, None, 0.0, 3)
+    assert [(each.messages, each.drops) for each in up.intervals] == [(0, 3)]
 
 
 def test_the_table_has_the_use_in_time(trial: Any, tmp_path: Path, spark: SparkSession) -> None:

@@ -20,6 +20,7 @@ _WAIT = (
     "The {which} of the waits of the messages of each interval: by how much a message was later at the end "
     "of a link than it would have been alone there."
 )
+_DROPS = "The messages that did not fit into the queues of links, in each interval, by class and direction."
 _CHARTS: Final = (
     ("load", "time-link-load", "Load of links", _LOAD, Quantity("load", "share")),
     ("wait_ms", "time-link-wait", "Waits at links, mean", _WAIT.format(which="mean"), Quantity("wait", "ms")),
@@ -27,6 +28,7 @@ _CHARTS: Final = (
         *("wait_p99_ms", "time-link-wait-p99", "Waits at links, 99th percentile"),
         *(_WAIT.format(which="99th percentile"), Quantity("wait", "ms")),
     ),
+    ("drops", "time-link-drops", "Messages that links dropped", _DROPS, Quantity("messages", "")),
 )
 """The column, name, title, text and quantity of each figure."""
 
@@ -64,6 +66,8 @@ def _by_link(results: Results, trial: str, column: str) -> dict[str, dict[float,
         if row[column] is not None:
             link = f"{row['class']} {row['way']}".strip()
             found.setdefault(link, {})[(row["start_s"] + row["end_s"]) / 2] = row[column]
+    if column == "drops":
+        return {link: values for link, values in found.items() if any(values.values())}
     return found
 
 

@@ -53,6 +53,7 @@ def test_load_and_waits_are_drawn_in_time_by_class_and_way(make_run: Callable[..
             {
                 "class": "home", "way": way, "start_s": 40.0 + 5 * index, "end_s": 45.0 + 5 * index,
                 "load": load + more, "wait_ms": wait, "wait_p99_ms": wait and 4 * wait,
+                "drops": index if way == "up" else 0,
             }
             for way, load in (("up", 0.5), ("down", 0.1))
             for index, wait in enumerate((3.0, None, 1.0))
@@ -61,11 +62,13 @@ def test_load_and_waits_are_drawn_in_time_by_class_and_way(make_run: Callable[..
     charts = {
         chart.name: chart for chart in LINKS_IN_TIME.draw(Results.read(run)) if isinstance(chart, LineChart)
     }
-    assert list(charts) == ["time-link-load", "time-link-wait", "time-link-wait-p99"]
-    load, wait, p99 = ({each.label: each.points for each in chart.lines} for chart in charts.values())
+    assert list(charts) == ["time-link-load", "time-link-wait", "time-link-wait-p99", "time-link-drops"]
+    load, wait, p99, drops = ({each.label: each.points for each in chart.lines} for chart in charts.values())
     assert [label.split(": ")[1] for label in load] == ["home up", "home down"]
     up = next(iter(load.values()))
     assert [(point.x, round(point.y or 0, 6)) for point in up] == [(42.5, 0.6), (47.5, 0.6), (52.5, 0.6)]
     assert [(point.x, point.y) for point in next(iter(wait.values()))] == [(42.5, 3), (52.5, 1)]
     assert [(point.x, point.y) for point in next(iter(p99.values()))] == [(42.5, 12), (52.5, 4)]
+    assert [label.split(": ")[1] for label in drops] == ["home up"]
+    assert [(point.x, point.y) for point in next(iter(drops.values()))] == [(42.5, 0), (47.5, 1), (52.5, 2)]
     assert [mark.text for mark in charts["time-link-load"].moments] == ["flash crowd"]

@@ -88,20 +88,21 @@ def link_reports(
     seconds: Sequence[Sequence[float]],
 ) -> list[LinkReport]:
     """Return the reports of links: of the up links of each class, followed by that of its down links; what
-    carried nothing is left out. The peers of each class are up for so many `seconds` of each interval."""
+    carried and dropped nothing is left out. The peers of each class are up for so many `seconds` of each interval."""
     classes = [] if bandwidth is None else bandwidth.all_classes()
     asked = [rate or None for each in classes for rate in (each.up, each.down)]
     found = []
     for index, each in enumerate(use):
         whole, rate, up_s = each.whole(), asked[index], seconds[index >> 1]
         number = len(whole.waits)
-        if not (number or whole.packets):
+        of_messages = not whole.packets
+        if not (number or whole.packets or whole.drops):
             continue
         found.append(
             LinkReport(
                 index >> 1,
                 WAYS[index & 1],
-                number or None,
+                number if of_messages else None,
                 whole.bytes,
                 whole.waited_ns * 1e-6 / number if number else None,
                 whole.waits.quantile(0.99) * 1e3 if number else None,
@@ -113,7 +114,7 @@ def link_reports(
                 _load(whole.bytes, rate, sum(up_s)),
                 whole.packets,
                 [
-                    _interval(part, *bounds, bool(number), _load(part.bytes, rate, up))
+                    _interval(part, *bounds, of_messages, _load(part.bytes, rate, up))
                     for part, bounds, up in zip(each.intervals(), intervals, up_s, strict=False)
                 ],
             )
