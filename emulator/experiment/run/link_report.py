@@ -88,7 +88,8 @@ def link_reports(
     seconds: Sequence[Sequence[float]],
 ) -> list[LinkReport]:
     """Return the reports of links: of the up links of each class, followed by that of its down links; what
-    carried and dropped nothing is left out. The peers of each class are up for so many `seconds` of each interval."""
+    carried and dropped nothing is left out. The peers of each class are up for so many `seconds` of each
+    interval."""
     classes = [] if bandwidth is None else bandwidth.all_classes()
     asked = [rate or None for each in classes for rate in (each.up, each.down)]
     found = []
