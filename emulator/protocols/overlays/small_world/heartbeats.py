@@ -40,6 +40,16 @@ class KnownLinks:
         """
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
+@trait
+class RiderStore:
+    """A store that keeps what rides on heartbeats, by the heartbeats' rows."""
+
+    @abstractmethod
+    def take(self, heartbeat: i64, profile: Profile, rider: Part | None) -> None:
+        """Keep what rides on a new heartbeat, which may have the row of one that nobody holds any more."""
+
+
 class Heartbeats(MessagePool, HandleKeeper):
     """Messages of the type `ProfileExchange`.
 
@@ -52,10 +62,12 @@ class Heartbeats(MessagePool, HandleKeeper):
         self._profiles = profiles
         self._listeners: list[HeartbeatListener | None] = []
         self._table: KnownLinks | None = None
+        self._riders: RiderStore | None = None
         self._own = vec[i64]()
         """The last heartbeat and the last reply of each peer, by the peer's row."""
         self._messages: list[ProfileExchange | None] = []
-        self._handles = vec[i64]()
+        self.handles = vec[i64]()
+        """The handle of each heartbeat's profile."""
         self._sizes = vec[i64]()
         self._replies = vec[i64]()
         self._holders = vec[i64]()
@@ -73,6 +85,10 @@ class Heartbeats(MessagePool, HandleKeeper):
     def watch(self, table: KnownLinks) -> None:
         """Note heartbeats that are the same again at these links, and tell no listener of them."""
         self._table = table
+
+    def keep_riders(self, riders: RiderStore) -> None:
+        """Have this store keep what rides on heartbeats from now on."""
+        self._riders = riders
 
     def leave(self, peer: i64) -> None:
         row = self._rows.find(peer)
@@ -103,19 +119,21 @@ class Heartbeats(MessagePool, HandleKeeper):
         else:
             row = len(self._messages)
             self._messages.append(message)
-            self._handles = append(self._handles, i64(0))
+            self.handles = append(self.handles, i64(0))
             self._sizes = append(self._sizes, i64(0))
             self._replies = append(self._replies, i64(0))
             self._holders = append(self._holders, i64(0))
-        self._handles[row] = self._profiles.take(profile)
+        self.handles[row] = self._profiles.take(profile)
         self._sizes[row] = i64(message.byte_size())
         self._replies[row] = 1 if message.reply else 0
         self._holders[row] = 1
+        if self._riders is not None:
+            self._riders.take(row, profile, message.rider)
         return row
 
     def handle(self, row: i64) -> i64:
         """Return the handle of the profile that the heartbeat tells."""
-        return self._handles[row]
+        return self.handles[row]
 
     def is_reply(self, row: i64) -> bool:
         return self._replies[row] != 0
@@ -164,4 +182,4 @@ class Heartbeats(MessagePool, HandleKeeper):
         row: i64
         for row in range(len(self._holders)):
             if self._holders[row] > 0:
-                kept[self._handles[row]] = 1
+                kept[self.handles[row]] = 1

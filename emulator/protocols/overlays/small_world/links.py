@@ -28,6 +28,26 @@ class Link:
         """The peer's last heartbeat; None if it sent none, or has been silent for too long since."""
 
 
+class Words:
+    """The neighbours of one peer, with the last heartbeat of each, which is `NOTHING_SAID` if there is none.
+
+    The first `count` are used. One list is filled again and again.
+    """
+
+    __slots__ = ("count", "peers", "said")
+
+    def __init__(self) -> None:
+        self.count: i64 = 0
+        self.peers = vec[i64]()
+        self.said = vec[i64]()
+
+    def reserve(self, count: i64) -> None:
+        """Make room for `count` neighbours."""
+        while len(self.peers) < count:
+            self.peers = append(self.peers, i64(0))
+            self.said = append(self.said, NOTHING_SAID)
+
+
 class Links(HandleKeeper, KnownLinks):
     """The links of each peer, by the peer's row, in the order in which they came.
 
@@ -154,6 +174,16 @@ class Links(HandleKeeper, KnownLinks):
             to_handles[first + place] = handles[begin + place]
             to_heard[first + place] = heard[begin + place]
         sightings.count = first + count
+
+    def read_words(self, row: i64, words: Words) -> None:
+        """Add what was said last over all links of a row."""
+        begin, count, first = self._begins[row], self._counts[row], words.count
+        words.reserve(first + count)
+        place: i64
+        for place in range(count):
+            words.peers[first + place] = self.peers[begin + place]
+            words.said[first + place] = self.said[begin + place]
+        words.count = first + count
 
     def contact(self, place: i64) -> Contact:
         """Return the contact of the peer at a link."""
