@@ -35,17 +35,23 @@ def floats(values: Sequence[float]) -> vec[float]:
     return vec[float](values)
 
 
-@given(
-    st.lists(FEW_PLACES, min_size=1, max_size=40, unique=True),
-    st.lists(FEW_PLACES, max_size=70),
-    st.data(),
-)
+@given(st.lists(FEW_PLACES, max_size=40), st.lists(FEW_PLACES, max_size=70), st.data())
 def test_next_hops_are_those_of_the_plain_search(
-    starts: list[int], keys: list[int], data: st.DataObject
+    places: list[int], keys: list[int], data: st.DataObject
 ) -> None:
-    hops = data.draw(st.lists(st.integers(-1, 9), min_size=len(starts), max_size=len(starts)))
+    handles = data.draw(st.lists(st.integers(0, len(places) - 1), unique=True)) if places else []
+    begin = data.draw(st.integers(0, len(handles)))
     topics = data.draw(st.integers(0, (1 << len(keys)) - 1)).to_bytes((len(keys) + 7) // 8, "little")
-    given = topics, numbers(keys), numbers(sorted(starts)), numbers(hops)
+    given = (
+        topics,
+        numbers(keys),
+        numbers(handles),
+        begin,
+        data.draw(st.integers(begin, len(handles))),
+        numbers(places),
+        numbers(range(len(places))),
+        data.draw(FEW_PLACES),
+    )
     expected = routes.next_hops(*given)
     found = native.next_hops(*given)
     assert found == expected
@@ -217,15 +223,22 @@ TOPICS, ZERO = vec[i32]([3, 4]), numbers([0])
     [
         (lambda: native.next_hops(), TypeError),
         (lambda: native.elect(), TypeError),
-        (lambda: native.next_hops("a", ONE, ONE, ONE), TypeError),
-        (lambda: native.next_hops(b"\1", HALF, ONE, ONE), TypeError),
-        (lambda: native.next_hops(b"\1", [1], ONE, ONE), TypeError),
-        (lambda: native.next_hops(b"\1", array("i", [1]), ONE, ONE), TypeError),
-        (lambda: native.next_hops(b"\1", b"12345678", ONE, ONE), TypeError),
-        (lambda: native.next_hops(b"\1", memoryview(array("q", [1, 2, 3]))[::2], ONE, ONE), BufferError),
-        (lambda: native.next_hops(b"\2", ONE, TWO, TWO), IndexError),
-        (lambda: native.next_hops(b"\1", ONE, TWO, ONE), ValueError),
-        (lambda: native.next_hops(b"\1", ONE, numbers([]), numbers([])), ValueError),
+        (lambda: native.next_hops("a", ONE, ZERO, 0, 1, ONE, ONE, 0), TypeError),
+        (lambda: native.next_hops(b"\1", HALF, ZERO, 0, 1, ONE, ONE, 0), TypeError),
+        (lambda: native.next_hops(b"\1", [1], ZERO, 0, 1, ONE, ONE, 0), TypeError),
+        (lambda: native.next_hops(b"\1", array("i", [1]), ZERO, 0, 1, ONE, ONE, 0), TypeError),
+        (lambda: native.next_hops(b"\1", b"12345678", ZERO, 0, 1, ONE, ONE, 0), TypeError),
+        (
+            lambda: native.next_hops(b"\1", memoryview(array("q", [1, 2, 3]))[::2], ZERO, 0, 1, ONE, ONE, 0),
+            BufferError,
+        ),
+        (lambda: native.next_hops(b"\2", ONE, ZERO, 0, 1, numbers([99]), ONE, 0), IndexError),
+        (lambda: native.next_hops(b"\1", ONE, ONE, 0, 1, ONE, TWO, 0), IndexError),
+        (lambda: native.next_hops(b"\1", ONE, ONE, 0, 1, TWO, ONE, 0), IndexError),
+        (lambda: native.next_hops(b"\1", ONE, ZERO, 0, 2, ONE, ONE, 0), ValueError),
+        (lambda: native.next_hops(b"\1", ONE, ZERO, 1, 0, ONE, ONE, 0), ValueError),
+        (lambda: native.next_hops(b"\1", ONE, ZERO, -1, 1, ONE, ONE, 0), ValueError),
+        (lambda: native.next_hops(b"\1", ONE, ZERO, 0, 1, ONE, ONE, 1 << 70), OverflowError),
         (lambda: native.near(ONE, 1, TWO, 0), TypeError),
         (lambda: native.near(ONE, 2, TWO, 0, HALF), ValueError),
         (lambda: native.near(ONE, -1, TWO, 0, HALF), ValueError),

@@ -12,7 +12,16 @@ def best(
     most: int,
 ) -> list[int]: ...
 def near(handles: vec[i64], count: int, places: vec[i64], here: int, reaches: vec[float]) -> list[int]: ...
-def next_hops(topics: bytes, keys: vec[i64], starts: vec[i64], hops: vec[i64]) -> dict[int, int] | None: ...
+def next_hops(
+    topics: bytes,
+    keys: vec[i64],
+    handles: vec[i64],
+    begin: int,
+    end: int,
+    places: vec[i64],
+    peers: vec[i64],
+    here: int,
+) -> dict[int, int] | None: ...
 def rate(
     utilities: memoryview[float],
     handles: vec[i64],

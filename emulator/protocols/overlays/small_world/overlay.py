@@ -24,7 +24,7 @@ from emulator.protocols.gossip.sightings import Sightings
 from emulator.protocols.gossip.tman import TMan, Topology
 from emulator.protocols.overlays.hop_by_hop import HopByHop
 from emulator.protocols.overlays.small_world.candidates import Candidates
-from emulator.protocols.overlays.small_world.greedy_routes import GreedyRoutes
+from emulator.protocols.overlays.small_world.greedy_routes import GreedyRoutes, next_hops_by_places
 from emulator.protocols.overlays.small_world.heartbeats import NOTHING_SAID, HeartbeatListener, Heartbeats
 from emulator.protocols.overlays.small_world.links import NO_LINK, Link, Links, Words
 from emulator.protocols.overlays.small_world.neighbour_selection import FRIEND, NeighbourSelection, by_kind
@@ -93,7 +93,6 @@ class SmallWorld(Overlay, Topology, HeartbeatListener):
         self._is_first = False
         self._routes = GreedyRoutes(RING, self._own)
         self._routed_version = 0
-        """The version of the routes that were built last."""
         self._newscast = Newscast(
             environment.channel("newscast"),
             self.own_profile,
@@ -215,6 +214,9 @@ class SmallWorld(Overlay, Topology, HeartbeatListener):
 
     def next_hops(self, topics: int) -> dict[int, int]:
         """Return the topics of a bit set by the next hop for their keys, without those that end here."""
+        found = next_hops_by_places(topics, self._table, self._row, self.profiles, self._own)
+        if found is not None:
+            return found
         self._route_anew()
         return self._routes.next_hops(topics)
 
