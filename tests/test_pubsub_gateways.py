@@ -416,12 +416,11 @@ def test_an_election_by_places_on_the_ring_is_that_by_identifiers(
         gateways = data.draw(
             st.lists(st.tuples(a_peer, NEAR), min_size=1, max_size=3, unique_by=lambda known: known[0])
         )
-        count = len(theirs)
-        drawn = [
-            data.draw(st.lists(part, min_size=count, max_size=count))
+        places, parents, hops = (
+            vec[i64](data.draw(st.lists(part, min_size=len(theirs), max_size=len(theirs))))
             for part in (st.integers(0, len(gateways) - 1), a_peer, st.integers(0, 6))
-        ]
-        said = Proposals([Contact(*known) for known in gateways], *(vec[i64](part) for part in drawn))
+        )
+        said = Proposals([Contact(*known) for known in gateways], places, parents, hops)
         words.peers[place] = place + 1
         words.said[place] = heartbeats.take(ProfileExchange(True, profile_of(place + 1, theirs), said))
     words.count = len(neighbours)

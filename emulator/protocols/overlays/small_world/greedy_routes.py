@@ -83,7 +83,7 @@ class GreedyRoutes:
 def next_hops_by_places(
     topics: int, table: Links, row: i64, profiles: ProfileHandles, own: Contact
 ) -> dict[int, int] | None:
-    """Return the next hops over the links of a row, as `GreedyRoutes` does; None if only whole identifiers tell."""
+    """Return the next hops over the links of a row, None if only whole identifiers tell them."""
     count = topics.bit_length()
     if count > REMEMBERED_HASHES:
         return None

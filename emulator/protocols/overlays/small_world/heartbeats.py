@@ -34,9 +34,9 @@ class KnownLinks:
 
     @abstractmethod
     def hear_again(self, row: i64, sender: i64, heartbeat: i64, now: float) -> bool:
-        """Note that the peer at a link has sent the same heartbeat as before, at trial time `now` (s).
+        """Note that the peer at a link has said the same as before, at trial time `now` (s).
 
-        Returns false if there is no such link, or the heartbeat is another one; nothing is noted then.
+        Returns false if there is no such link, or the heartbeat may say something else; nothing is noted then.
         """
 
 
@@ -68,6 +68,10 @@ class Heartbeats(MessagePool, HandleKeeper):
         self._messages: list[ProfileExchange | None] = []
         self.handles = vec[i64]()
         """The handle of each heartbeat's profile."""
+        self.contents = vec[i64]()
+        """A number of what each heartbeat says. A peer's heartbeat and reply share it if they say the same;
+        others may say the same with different numbers."""
+        self._content: i64 = 0
         self._sizes = vec[i64]()
         self._replies = vec[i64]()
         self._holders = vec[i64]()
@@ -105,9 +109,13 @@ class Heartbeats(MessagePool, HandleKeeper):
             if said.profile is profile and said.rider is rider:
                 return last
             self.release(last)
-        said = ProfileExchange(reply, profile, rider)
-        self._own[place] = self.take(said)
-        return self._own[place]
+        own = self._own[place] = self.take(ProfileExchange(reply, profile, rider))
+        other = self._own[2 * row + (0 if reply else 1)]
+        if other != NOTHING_SAID:
+            said = self.view(other)
+            if said.profile is profile and said.rider is rider:
+                self.contents[own] = self.contents[other]
+        return own
 
     def take(self, message: ProfileExchange) -> i64:
         """Return a row for a message that has a profile; the caller holds it."""
@@ -120,10 +128,13 @@ class Heartbeats(MessagePool, HandleKeeper):
             row = len(self._messages)
             self._messages.append(message)
             self.handles = append(self.handles, i64(0))
+            self.contents = append(self.contents, i64(0))
             self._sizes = append(self._sizes, i64(0))
             self._replies = append(self._replies, i64(0))
             self._holders = append(self._holders, i64(0))
         self.handles[row] = self._profiles.take(profile)
+        self._content += 1
+        self.contents[row] = self._content
         self._sizes[row] = i64(message.byte_size())
         self._replies[row] = 1 if message.reply else 0
         self._holders[row] = 1

@@ -136,15 +136,25 @@ class Links(HandleKeeper, KnownLinks):
         self._counts[row] = 0
 
     def hear(self, place: i64, heartbeat: i64, now: float) -> bool:
-        """Note that the peer has sent a heartbeat. Returns whether it sent the same one before."""
+        """Note that the peer has sent a heartbeat. Returns whether it is known to have said the same before."""
         self.heard[place] = now
-        return self.said[place] == heartbeat
+        return self._repeats(place, heartbeat)
 
     def hear_again(self, row: i64, sender: i64, heartbeat: i64, now: float) -> bool:
         place = self.find(row, sender)
-        if place == NO_LINK or self.said[place] != heartbeat:
+        if place == NO_LINK or not self._repeats(place, heartbeat):
             return False
         self.heard[place] = now
+        return True
+
+    def _repeats(self, place: i64, heartbeat: i64) -> bool:
+        """Return whether a heartbeat is known to say the same as the last one, in whose place it then is."""
+        before, contents = self.said[place], self._heartbeats.contents
+        if before == heartbeat:
+            return True
+        if before == NOTHING_SAID or contents[before] != contents[heartbeat]:
+            return False
+        self.say(place, heartbeat)
         return True
 
     def say(self, place: i64, heartbeat: i64) -> None:

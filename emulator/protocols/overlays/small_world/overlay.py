@@ -215,10 +215,9 @@ class SmallWorld(Overlay, Topology, HeartbeatListener):
     def next_hops(self, topics: int) -> dict[int, int]:
         """Return the topics of a bit set by the next hop for their keys, without those that end here."""
         found = next_hops_by_places(topics, self._table, self._row, self.profiles, self._own)
-        if found is not None:
-            return found
-        self._route_anew()
-        return self._routes.next_hops(topics)
+        if found is None:
+            self._route_anew()
+        return self._routes.next_hops(topics) if found is None else found
 
     def _route_anew(self) -> None:
         """Route over the neighbours of now."""
