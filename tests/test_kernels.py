@@ -135,7 +135,7 @@ def test_elected_gateways_are_those_of_the_plain_election(
     sizes = [len(each) for each in topics]
     columns = [proposals[topic] for _, proposals in said for topic in sorted(proposals)]
     heard = data.draw(st.lists(st.integers(-1, len(said) - 1), max_size=12))
-    given = (
+    given: tuple[Any, ...] = (
         data.draw(PEERS),
         data.draw(FEW_PLACES),
         data.draw(st.integers(0, 6)),

@@ -108,9 +108,11 @@ static PyObject *by_hop(const Routing *routing) {
 
 static PyObject *route_all(Routing *routing, const unsigned char *topics) {
     for (Py_ssize_t region = 0; region < routing->count; region++) routing->slots[region] = NO_SLOT;
-    for (Py_ssize_t place = 0; place < routing->size; place++) {
-        for (unsigned left = topics[place]; left != 0; left &= left - 1) {
-            int routed = route(routing, 8 * place + __builtin_ctz(left));
+    for (Py_ssize_t place = 0; place < routing->size; place += 8) {
+        uint64_t left = 0;
+        memcpy(&left, topics + place, (size_t)(routing->size - place < 8 ? routing->size - place : 8));
+        for (; left != 0; left &= left - 1) {
+            int routed = route(routing, 8 * place + __builtin_ctzll(left));
             if (routed < 0) return NULL;
             if (routed == 0) Py_RETURN_NONE;
         }

@@ -36,7 +36,8 @@ class KnownLinks:
     def hear_again(self, row: i64, sender: i64, heartbeat: i64, now: float) -> bool:
         """Note that the peer at a link has said the same as before, at trial time `now` (s).
 
-        Returns false if there is no such link, or the heartbeat may say something else; nothing is noted then.
+        Returns false if there is no such link, or the heartbeat may say something else; nothing is noted
+        then.
         """
 
 

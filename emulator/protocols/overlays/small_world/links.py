@@ -136,7 +136,10 @@ class Links(HandleKeeper, KnownLinks):
         self._counts[row] = 0
 
     def hear(self, place: i64, heartbeat: i64, now: float) -> bool:
-        """Note that the peer has sent a heartbeat. Returns whether it is known to have said the same before."""
+        """Note that the peer has sent a heartbeat.
+
+        Returns whether it is known to have said the same before.
+        """
         self.heard[place] = now
         return self._repeats(place, heartbeat)
 

@@ -106,29 +106,23 @@ class GatewayElection:
     def _contacts_of(self, gateways: list[int], parents: list[int], words: Words) -> list[Contact]:
         """Return the contact of each gateway once, as the neighbour knows it from which it came."""
         contacts: dict[int, Contact] = {}
-        said: dict[int, Proposals] = {}
         for gateway, parent in zip(gateways, parents, strict=True):
-            if gateway in contacts:
-                continue
-            if parent == self._own.peer:
-                contacts[gateway] = self._own
-                continue
-            if not said:
-                said = self._said(words)
-            contacts[gateway] = next(known for known in said[parent].gateways if known.peer == gateway)
+            if gateway not in contacts:
+                contacts[gateway] = self._contact(i64(gateway), i64(parent), words)
         return list(contacts.values())
 
-    def _said(self, words: Words) -> dict[int, Proposals]:
-        """Return the proposals of each neighbour."""
-        said: dict[int, Proposals] = {}
+    def _contact(self, gateway: i64, parent: i64, words: Words) -> Contact:
+        """Return the contact of a gateway that the neighbour `parent` proposes."""
         place: i64
         for place in range(words.count):
-            heartbeat = words.said[place]
-            if heartbeat != NOTHING_SAID and self._told.firsts[heartbeat] >= 0:
-                rider = self._told.heartbeats.view(heartbeat).rider
+            if words.peers[place] == parent and words.said[place] != NOTHING_SAID:
+                rider = self._told.heartbeats.view(words.said[place]).rider
                 assert isinstance(rider, Proposals)
-                said[int(words.peers[place])] = rider
-        return said
+                for contact in rider.gateways:
+                    if contact.peer == gateway:
+                        return contact
+        assert parent == self._own.peer, "no neighbour proposes the gateway"
+        return self._own
 
     def _elect_by_identifiers(self, profile: Profile, words: Words) -> tuple[list[int], list[int], list[int]]:
         """Run Algorithm 5 as it is printed, with whole identifiers."""
