@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from librt.vecs import vec
 from mypy_extensions import i32, i64
 
-from emulator.kernels import routes, selection, utility
+from emulator.kernels import election, routes, selection, utility
 
 native = pytest.importorskip("emulator.kernels.native", reason="the kernels are not compiled here")
 
@@ -35,17 +35,23 @@ def floats(values: Sequence[float]) -> vec[float]:
     return vec[float](values)
 
 
-@given(
-    st.lists(FEW_PLACES, min_size=1, max_size=40, unique=True),
-    st.lists(FEW_PLACES, max_size=70),
-    st.data(),
-)
+@given(st.lists(FEW_PLACES, max_size=40), st.lists(FEW_PLACES, max_size=70), st.data())
 def test_next_hops_are_those_of_the_plain_search(
-    starts: list[int], keys: list[int], data: st.DataObject
+    places: list[int], keys: list[int], data: st.DataObject
 ) -> None:
-    hops = data.draw(st.lists(st.integers(-1, 9), min_size=len(starts), max_size=len(starts)))
+    handles = data.draw(st.lists(st.integers(0, len(places) - 1), unique=True)) if places else []
+    begin = data.draw(st.integers(0, len(handles)))
     topics = data.draw(st.integers(0, (1 << len(keys)) - 1)).to_bytes((len(keys) + 7) // 8, "little")
-    given = topics, numbers(keys), numbers(sorted(starts)), numbers(hops)
+    given = (
+        topics,
+        numbers(keys),
+        numbers(handles),
+        begin,
+        data.draw(st.integers(begin, len(handles))),
+        numbers(places),
+        numbers(range(len(places))),
+        data.draw(FEW_PLACES),
+    )
     expected = routes.next_hops(*given)
     found = native.next_hops(*given)
     assert found == expected
@@ -111,6 +117,103 @@ def test_utilities_are_those_of_the_plain_comparison(
     assert list(found) == list(expected)
 
 
+PEERS = st.integers(-1, 8)
+PROPOSALS = st.tuples(PEERS, FEW_PLACES, PEERS, st.integers(0, 6))
+"""(gateway, place, parent, hops)"""
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 8), st.dictionaries(FEW_TOPICS, PROPOSALS, max_size=8)), max_size=9),
+    st.data(),
+)
+def test_elected_gateways_are_those_of_the_plain_election(
+    said: list[tuple[int, dict[int, tuple[int, int, int, int]]]], data: st.DataObject
+) -> None:
+    told = {topic for _, proposals in said for topic in proposals}
+    own = sorted(data.draw(st.sets(st.sampled_from(sorted(told)) | FEW_TOPICS if told else FEW_TOPICS)))
+    topics = [own, *(sorted(proposals) for _, proposals in said)]
+    sizes = [len(each) for each in topics]
+    columns = [proposals[topic] for _, proposals in said for topic in sorted(proposals)]
+    heard = data.draw(st.lists(st.integers(-1, len(said) - 1), max_size=12))
+    given: tuple[Any, ...] = (
+        data.draw(PEERS),
+        data.draw(FEW_PLACES),
+        data.draw(st.integers(0, 6)),
+        0,
+        numbers(data.draw(st.lists(FEW_PLACES, min_size=len(own), max_size=len(own)))),
+        numbers([9 if row < 0 else said[row][0] for row in heard]),
+        numbers(heard),
+        len(heard),
+        vec[i32]([topic for each in topics for topic in each]),
+        numbers([sum(sizes[:place]) for place in range(len(sizes))]),
+        numbers(sizes),
+        numbers(range(1, len(sizes))),
+        numbers([sum(sizes[1:place]) if sizes[place] else -1 for place in range(1, len(sizes))]),
+        *(numbers([column[part] for column in columns]) for part in range(4)),
+    )
+    nothing = [numbers([])] * 3
+    found = native.elect(*given, *nothing)
+    assert found == election.elect(*given, *nothing)
+    if found:
+        assert native.elect(*given, *map(numbers, found)) == ()
+
+
+def call_elect(**other: object) -> object:
+    """Hold an election of a peer with the topics 3 and 4, whose one neighbour proposes a gateway for them."""
+    given: dict[str, object] = {
+        "own": 0,
+        "here": 0,
+        "limit": 5,
+        "profile": 0,
+        "keys": numbers([0, 0]),
+        "neighbours": numbers([1]),
+        "said": numbers([0]),
+        "count": 1,
+        "topics": vec[i32]([3, 4]),
+        "begins": numbers([0]),
+        "sizes": numbers([2]),
+        "profiles": numbers([0]),
+        "firsts": numbers([0]),
+        "gateways": numbers([1, 1]),
+        "places": numbers([9, 9]),
+        "parents": numbers([1, 1]),
+        "hops": numbers([0, 0]),
+        "former_gateways": numbers([]),
+        "former_parents": numbers([]),
+        "former_hops": numbers([]),
+    }
+    return native.elect(*(given | other).values())
+
+
+@pytest.mark.parametrize(
+    ("other", "error"),
+    [
+        ({"own": 1 << 70}, OverflowError),
+        ({"here": "a"}, TypeError),
+        ({"profile": 1}, IndexError),
+        ({"profile": -1}, IndexError),
+        ({"keys": numbers([0])}, ValueError),
+        ({"keys": floats([0.0, 0.0])}, TypeError),
+        ({"count": 2}, ValueError),
+        ({"count": -1}, ValueError),
+        ({"said": numbers([])}, ValueError),
+        ({"said": numbers([1])}, IndexError),
+        ({"said": numbers([-2])}, IndexError),
+        ({"topics": numbers([3, 4])}, TypeError),
+        ({"begins": numbers([1])}, IndexError),
+        ({"profiles": numbers([1])}, IndexError),
+        ({"firsts": numbers([1])}, IndexError),
+        ({"firsts": numbers([-2])}, IndexError),
+        ({"hops": numbers([0])}, ValueError),
+        ({"former_hops": [0, 0]}, TypeError),
+    ],
+)
+def test_an_election_refuses_what_does_not_fit(other: dict[str, object], error: type[Exception]) -> None:
+    assert call_elect() == ([0, 0], [0, 0], [0, 0])
+    with pytest.raises(error):
+        call_elect(**other)
+
+
 ONE, TWO, HALF = numbers([1]), numbers([1, 2]), floats([0.5])
 TOPICS, ZERO = vec[i32]([3, 4]), numbers([0])
 
@@ -119,15 +222,23 @@ TOPICS, ZERO = vec[i32]([3, 4]), numbers([0])
     ("call", "error"),
     [
         (lambda: native.next_hops(), TypeError),
-        (lambda: native.next_hops("a", ONE, ONE, ONE), TypeError),
-        (lambda: native.next_hops(b"\1", HALF, ONE, ONE), TypeError),
-        (lambda: native.next_hops(b"\1", [1], ONE, ONE), TypeError),
-        (lambda: native.next_hops(b"\1", array("i", [1]), ONE, ONE), TypeError),
-        (lambda: native.next_hops(b"\1", b"12345678", ONE, ONE), TypeError),
-        (lambda: native.next_hops(b"\1", memoryview(array("q", [1, 2, 3]))[::2], ONE, ONE), BufferError),
-        (lambda: native.next_hops(b"\2", ONE, TWO, TWO), IndexError),
-        (lambda: native.next_hops(b"\1", ONE, TWO, ONE), ValueError),
-        (lambda: native.next_hops(b"\1", ONE, numbers([]), numbers([])), ValueError),
+        (lambda: native.elect(), TypeError),
+        (lambda: native.next_hops("a", ONE, ZERO, 0, 1, ONE, ONE, 0), TypeError),
+        (lambda: native.next_hops(b"\1", HALF, ZERO, 0, 1, ONE, ONE, 0), TypeError),
+        (lambda: native.next_hops(b"\1", [1], ZERO, 0, 1, ONE, ONE, 0), TypeError),
+        (lambda: native.next_hops(b"\1", array("i", [1]), ZERO, 0, 1, ONE, ONE, 0), TypeError),
+        (lambda: native.next_hops(b"\1", b"12345678", ZERO, 0, 1, ONE, ONE, 0), TypeError),
+        (
+            lambda: native.next_hops(b"\1", memoryview(array("q", [1, 2, 3]))[::2], ZERO, 0, 1, ONE, ONE, 0),
+            BufferError,
+        ),
+        (lambda: native.next_hops(b"\2", ONE, ZERO, 0, 1, numbers([99]), ONE, 0), IndexError),
+        (lambda: native.next_hops(b"\1", ONE, ONE, 0, 1, ONE, TWO, 0), IndexError),
+        (lambda: native.next_hops(b"\1", ONE, ONE, 0, 1, TWO, ONE, 0), IndexError),
+        (lambda: native.next_hops(b"\1", ONE, ZERO, 0, 2, ONE, ONE, 0), ValueError),
+        (lambda: native.next_hops(b"\1", ONE, ZERO, 1, 0, ONE, ONE, 0), ValueError),
+        (lambda: native.next_hops(b"\1", ONE, ZERO, -1, 1, ONE, ONE, 0), ValueError),
+        (lambda: native.next_hops(b"\1", ONE, ZERO, 0, 1, ONE, ONE, 1 << 70), OverflowError),
         (lambda: native.near(ONE, 1, TWO, 0), TypeError),
         (lambda: native.near(ONE, 2, TWO, 0, HALF), ValueError),
         (lambda: native.near(ONE, -1, TWO, 0, HALF), ValueError),

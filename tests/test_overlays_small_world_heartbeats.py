@@ -11,7 +11,7 @@ from emulator.compact.peer_rows import PeerRows
 from emulator.messages.message import Undecoded
 from emulator.protocols.gossip.profile_handles import ProfileHandles
 from emulator.protocols.gossip.profiles import newer
-from emulator.protocols.overlays.small_world.heartbeats import Heartbeats
+from emulator.protocols.overlays.small_world.heartbeats import NOTHING_SAID, Heartbeats
 from emulator.protocols.overlays.small_world.links import Link, Links
 from emulator.protocols.overlays.small_world.overlay import SmallWorld
 from emulator.protocols.overlays.small_world.parameters import SmallWorldParameters
@@ -191,3 +191,22 @@ def test_the_same_heartbeat_again_is_noted_without_a_listener() -> None:
     assert not table.hear_again(row, 101, other, 3.0)
     assert not table.hear_again(row, 102, said, 3.0)
     assert table.heard[table.find(row, 101)] == 2.0
+
+
+def test_a_reply_that_says_the_same_as_the_heartbeat_is_no_news() -> None:
+    profiles = ProfileHandles()
+    rows = PeerRows()
+    pool = Heartbeats("", rows, profiles)
+    links = Links(profiles, pool, "table")
+    row = rows.row(SELF)
+    sender = rows.row(101)
+    pool.join(sender, Peer().overlay)
+    links.empty(row)
+    said = profile(101)
+    heartbeat = pool.own(sender, False, said, None)
+    links.add(row, 101, pool.handle(heartbeat), 1.0, NOTHING_SAID)
+    links.say(0, heartbeat)
+    assert links.hear_again(row, 101, pool.own(sender, True, said, None), 2.0)
+    assert links.said[0] == pool.own(sender, True, said, None)
+    assert not links.hear_again(row, 101, pool.own(sender, True, profile(101, version=2), None), 3.0)
+    assert links.heard[0] == 2.0

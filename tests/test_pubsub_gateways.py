@@ -12,10 +12,16 @@ from librt.vecs import vec
 from mypy_extensions import i64
 
 from emulator.compact.bit_sets import bits
+from emulator.compact.peer_rows import PeerRows
 from emulator.contract.identifiers import RING, hash_of_peer, hash_of_topic
 from emulator.contract.protocol import Event, TopicInterest
+from emulator.protocols.gossip.profile_handles import ProfileHandles
 from emulator.protocols.gossip.profiles import make_profile
+from emulator.protocols.overlays.small_world.heartbeats import Heartbeats
+from emulator.protocols.overlays.small_world.links import Words
+from emulator.protocols.pubsub.vitis.gateways import GatewayElection
 from emulator.protocols.pubsub.vitis.parameters import VitisParameters
+from emulator.protocols.pubsub.vitis.proposal_columns import ProposalColumns
 from emulator.protocols.pubsub.vitis.vitis import Vitis
 from trellis.v1.overlay import Contact, Profile, ProfileExchange
 from trellis.v1.pubsub import Notification, Proposals, RelayRequest
@@ -384,3 +390,46 @@ def test_relayed_topics_are_told_and_their_relays_notified_if_so_asked() -> None
         ((_, heard),) = {peer: m for peer, m in environment.take(ProfileExchange) if peer == 200}.items()
         assert isinstance(heard.rider, Proposals)
         assert heard.rider.relayed == (0 if choice == "path" else 1 << 4)
+
+
+NEAR = (
+    st.integers(0, 3) | st.integers(0, 3).map(lambda low: (1 << 127) + low) | st.integers(0, (1 << 128) - 1)
+)
+"""Identifiers, many of which differ in their lowest bits alone."""
+
+
+@given(
+    st.lists(st.tuples(st.sets(st.integers(0, 5), max_size=4), NEAR), min_size=1, max_size=5),
+    st.sets(st.integers(0, 5), min_size=1),
+    st.data(),
+)
+def test_an_election_by_places_on_the_ring_is_that_by_identifiers(
+    neighbours: list[tuple[set[int], int]], topics: set[int], data: st.DataObject
+) -> None:
+    profiles = ProfileHandles()
+    heartbeats = Heartbeats("", PeerRows(), profiles)
+    told = ProposalColumns(heartbeats, profiles)
+    words = Words()
+    words.reserve(len(neighbours))
+    a_peer = st.integers(0, len(neighbours) + 1)
+    for place, (theirs, _) in enumerate(neighbours):
+        gateways = data.draw(
+            st.lists(st.tuples(a_peer, NEAR), min_size=1, max_size=3, unique_by=lambda known: known[0])
+        )
+        places, parents, hops = (
+            vec[i64](data.draw(st.lists(part, min_size=len(theirs), max_size=len(theirs))))
+            for part in (st.integers(0, len(gateways) - 1), a_peer, st.integers(0, 6))
+        )
+        said = Proposals([Contact(*known) for known in gateways], places, parents, hops)
+        words.peers[place] = place + 1
+        words.said[place] = heartbeats.take(ProfileExchange(True, profile_of(place + 1, theirs), said))
+    words.count = len(neighbours)
+    own = Contact(0, data.draw(NEAR))
+    profile = profile_of(0, topics)
+    election = GatewayElection(own, RING, D, told)
+    by_identifiers = election._elect_by_identifiers(profile, words)
+    assert election.elect(profile, words)
+    proposed = election.proposals(0)
+    gateways_ = [proposed.gateways[place].peer for place in proposed.places]
+    assert (gateways_, list(proposed.parents), list(proposed.hops)) == by_identifiers
+    assert not election.elect(profile, words)

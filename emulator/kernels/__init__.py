@@ -8,10 +8,11 @@ them a module.
 """
 
 try:
-    from emulator.kernels.native import best, near, next_hops, rate
+    from emulator.kernels.native import best, elect, near, next_hops, rate
 except ImportError:
+    from emulator.kernels.election import elect
     from emulator.kernels.routes import next_hops
     from emulator.kernels.selection import best, near
     from emulator.kernels.utility import rate
 
-__all__ = ["best", "near", "next_hops", "rate"]
+__all__ = ["best", "elect", "near", "next_hops", "rate"]

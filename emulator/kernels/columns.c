@@ -51,3 +51,18 @@ Py_ssize_t read_count(PyObject *given) {
     PyErr_Format(PyExc_ValueError, "%zd is no count", count);
     return -1;
 }
+
+int topics_of(const TopicLists *lists, int64_t handle, const int32_t **topics, int64_t *size) {
+    if (handle < 0 || handle >= lists->begins.count || handle >= lists->sizes.count) {
+        PyErr_Format(PyExc_IndexError, "handle %lld has no topics", (long long)handle);
+        return -1;
+    }
+    int64_t begin = lists->begins.numbers[handle], known = lists->topics.count;
+    *size = lists->sizes.numbers[handle];
+    if (begin < 0 || *size < 0 || begin > known || *size > known - begin) {
+        PyErr_Format(PyExc_IndexError, "the topics of handle %lld are not there", (long long)handle);
+        return -1;
+    }
+    *topics = lists->topics.numbers + begin;
+    return 0;
+}

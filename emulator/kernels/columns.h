@@ -25,6 +25,12 @@ typedef struct {
     Py_ssize_t count;
 } Topics;
 
+/* The topics of profiles: those of a handle are the `sizes[handle]` numbers of `topics` from `begins[handle]` on. */
+typedef struct {
+    Topics topics;
+    Numbers begins, sizes;
+} TopicLists;
+
 /* Opens a column of 64 bits, or of 32 bits for topics. Returns 0, or -1 with TypeError or BufferError; the view
    of an open column is to be released. */
 int open_numbers(PyObject *given, Numbers *column);
@@ -40,8 +46,12 @@ int check_count(const char *kernel, Py_ssize_t given, Py_ssize_t wanted);
 /* Reads a count or place. Returns it, or -1 with TypeError, OverflowError or ValueError. */
 Py_ssize_t read_count(PyObject *given);
 
+/* Finds the topics of a profile. Returns 0, or -1 with IndexError. */
+int topics_of(const TopicLists *lists, int64_t handle, const int32_t **topics, int64_t *size);
+
 /* The kernels; the files that they are in say what each does. */
 PyObject *best(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
+PyObject *elect(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
 PyObject *near(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
 PyObject *rate(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
 PyObject *next_hops(PyObject *module, PyObject *const *arguments, Py_ssize_t count);

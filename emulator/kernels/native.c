@@ -4,6 +4,7 @@
 
 static PyMethodDef methods[] = {
     {"best", (PyCFunction)(void (*)(void))best, METH_FASTCALL, NULL},
+    {"elect", (PyCFunction)(void (*)(void))elect, METH_FASTCALL, NULL},
     {"near", (PyCFunction)(void (*)(void))near, METH_FASTCALL, NULL},
     {"rate", (PyCFunction)(void (*)(void))rate, METH_FASTCALL, NULL},
     {"next_hops", (PyCFunction)(void (*)(void))next_hops, METH_FASTCALL, NULL},

@@ -12,7 +12,16 @@ def best(
     most: int,
 ) -> list[int]: ...
 def near(handles: vec[i64], count: int, places: vec[i64], here: int, reaches: vec[float]) -> list[int]: ...
-def next_hops(topics: bytes, keys: vec[i64], starts: vec[i64], hops: vec[i64]) -> dict[int, int] | None: ...
+def next_hops(
+    topics: bytes,
+    keys: vec[i64],
+    handles: vec[i64],
+    begin: int,
+    end: int,
+    places: vec[i64],
+    peers: vec[i64],
+    here: int,
+) -> dict[int, int] | None: ...
 def rate(
     utilities: memoryview[float],
     handles: vec[i64],
@@ -23,3 +32,25 @@ def rate(
     sizes: vec[i64],
     rates: vec[float],
 ) -> bool: ...
+def elect(
+    own: int,
+    here: int,
+    limit: int,
+    profile: int,
+    keys: vec[i64],
+    neighbours: vec[i64],
+    said: vec[i64],
+    count: int,
+    topics: vec[i32],
+    begins: vec[i64],
+    sizes: vec[i64],
+    profiles: vec[i64],
+    firsts: vec[i64],
+    gateways: vec[i64],
+    places: vec[i64],
+    parents: vec[i64],
+    hops: vec[i64],
+    former_gateways: vec[i64],
+    former_parents: vec[i64],
+    former_hops: vec[i64],
+) -> tuple[list[int], ...] | None: ...

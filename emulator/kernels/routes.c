@@ -1,56 +1,93 @@
-/* next_hops(topics, keys, starts, hops): the next hop of each topic on a ring that is cut into regions.
+/* next_hops(topics, keys, handles, begin, end, places, peers, here): the next hop of each topic on the ring.
 
-   A key goes to the neighbour in whose region it lies (Vitis, section III.B: greedy routing to hash(t)). Region
-   i begins at `starts[i]`, in ascending order, and belongs to the peer `hops[i]`, -1 for the peer that routes;
-   the last one reaches over the end of the ring. `topics` is a set of topics as the bits of little-endian
-   bytes, and `keys` has the place of each topic's key.
+   A key goes to the neighbour that is closest to it (Vitis, section III.B: greedy routing to hash(t)); of two that
+   are equally close it goes to the first one clockwise. So the ring is cut half-way between neighbours into regions.
+   The neighbours are `handles[begin:end]`, whose places on the ring and numbers are in `places` and `peers`, and
+   `here` is the place of the peer that routes. `topics` is a set of topics as the bits of little-endian bytes, and
+   `keys` has the place of each topic's key. Places are in units of 2^-62 of the ring.
 
-   Returns the topics of each next hop as bits of an int, by peer, in the order of the least topics. Returns
-   None if a key and a border of regions are equal, since what was cut off of both then decides. */
+   Returns the topics of each next hop as bits of an int, by peer, in the order of the least topics, without the topics
+   to whose keys the peer itself is closest. Returns None if what is cut off of identifiers decides: two places are
+   equal, or a key lies within two units of a border. */
 
 #include "columns.h"
 
+#define RING ((uint64_t)1 << 62)
+#define UNSURE 2          /* A border is less than two units from where it is computed, and so is a key. */
+#define BUCKETS 64
+#define BUCKET_BITS 56
+#define HERE (-1)
 #define NO_SLOT (-1)
 
 typedef struct {
-    const Numbers *keys, *starts, *hops;
+    uint64_t place;
+    int64_t peer;
+} Neighbour;
+
+typedef struct {
+    Py_ssize_t count;
+    uint64_t *borders;        /* Ascending; region i begins at border i, and the last one reaches over the end. */
+    int64_t *hops;            /* By region, the peer that it belongs to. */
+    Py_ssize_t first[BUCKETS];  /* By the highest bits of a place, the number of borders below all such places. */
+    const Numbers *keys;
     Py_ssize_t *slots;        /* By region, where its next hop is among `peers`. */
     int64_t *peers;           /* The next hops so far. */
     unsigned char *topics;    /* The bits of each of them, `size` bytes each. */
     Py_ssize_t found, size;
 } Routing;
 
-/* Returns the region of a key; -1 if the key is a border. */
-static Py_ssize_t region_of(const Numbers *starts, int64_t key) {
-    Py_ssize_t low = 0, high = starts->count;
-    while (low < high) {
-        Py_ssize_t middle = low + (high - low) / 2;
-        if (starts->numbers[middle] == key) return -1;
-        if (starts->numbers[middle] < key) low = middle + 1;
-        else high = middle;
+/* Cuts the ring between the neighbours, which are sorted by their places. */
+static void cut(Routing *routing, const Neighbour *ring) {
+    Py_ssize_t count = routing->count, shift;
+    uint64_t before = ring[count - 1].place;
+    uint64_t first = (before + ((ring[0].place - before) & (RING - 1)) / 2 + 1) & (RING - 1);
+    /* The border before the first neighbour is the last one if it lies before the end of the ring. */
+    shift = count > 1 && first > ring[0].place ? 1 : 0;
+    for (Py_ssize_t at = 0; at < count; at++) {
+        Py_ssize_t region = (at + count - shift) % count;
+        uint64_t gap = (ring[at].place - before) & (RING - 1);
+        routing->borders[region] = (before + gap / 2 + 1) & (RING - 1);
+        routing->hops[region] = ring[at].peer;
+        before = ring[at].place;
     }
-    return low == 0 ? starts->count - 1 : low - 1;
+    Py_ssize_t region = 0;
+    for (uint64_t bucket = 0; bucket < BUCKETS; bucket++) {
+        while (region < count && routing->borders[region] < bucket << BUCKET_BITS) region++;
+        routing->first[bucket] = region;
+    }
+}
+
+static int is_near(uint64_t one, uint64_t other) {
+    return ((one - other + UNSURE) & (RING - 1)) <= 2 * UNSURE;
+}
+
+/* Returns the region of a key; -1 if the key is near a border. */
+static Py_ssize_t region_of(const Routing *routing, uint64_t key) {
+    Py_ssize_t next = routing->first[key >> BUCKET_BITS], count = routing->count;
+    while (next < count && routing->borders[next] <= key) next++;
+    Py_ssize_t region = next == 0 ? count - 1 : next - 1;
+    if (is_near(key, routing->borders[region]) || is_near(key, routing->borders[next % count])) return -1;
+    return region;
 }
 
 static Py_ssize_t slot_of(Routing *routing, Py_ssize_t region) {
     Py_ssize_t slot = routing->slots[region];
-    if (slot != NO_SLOT) return slot;
-    int64_t peer = routing->hops->numbers[region];
-    for (slot = 0; slot < routing->found && routing->peers[slot] != peer; slot++) {}
-    if (slot == routing->found) routing->peers[routing->found++] = peer;
-    routing->slots[region] = slot;
+    if (slot == NO_SLOT) {
+        slot = routing->slots[region] = routing->found++;
+        routing->peers[slot] = routing->hops[region];
+    }
     return slot;
 }
 
-/* Routes one topic. Returns 1, 0 if its key is a border, or -1 with IndexError. */
+/* Routes one topic. Returns 1, 0 if its key is near a border, or -1 with IndexError. */
 static int route(Routing *routing, Py_ssize_t topic) {
     if (topic >= routing->keys->count) {
         PyErr_Format(PyExc_IndexError, "topic %zd has no key", topic);
         return -1;
     }
-    Py_ssize_t region = region_of(routing->starts, routing->keys->numbers[topic]);
+    Py_ssize_t region = region_of(routing, (uint64_t)routing->keys->numbers[topic] & (RING - 1));
     if (region < 0) return 0;
-    if (routing->hops->numbers[region] >= 0) {
+    if (routing->hops[region] != HERE) {
         Py_ssize_t slot = slot_of(routing, region);
         routing->topics[slot * routing->size + topic / 8] |= (unsigned char)(1 << (topic & 7));
     }
@@ -70,10 +107,12 @@ static PyObject *by_hop(const Routing *routing) {
 }
 
 static PyObject *route_all(Routing *routing, const unsigned char *topics) {
-    for (Py_ssize_t region = 0; region < routing->starts->count; region++) routing->slots[region] = NO_SLOT;
-    for (Py_ssize_t place = 0; place < routing->size; place++) {
-        for (unsigned left = topics[place]; left != 0; left &= left - 1) {
-            int routed = route(routing, 8 * place + __builtin_ctz(left));
+    for (Py_ssize_t region = 0; region < routing->count; region++) routing->slots[region] = NO_SLOT;
+    for (Py_ssize_t place = 0; place < routing->size; place += 8) {
+        uint64_t left = 0;
+        memcpy(&left, topics + place, (size_t)(routing->size - place < 8 ? routing->size - place : 8));
+        for (; left != 0; left &= left - 1) {
+            int routed = route(routing, 8 * place + __builtin_ctzll(left));
             if (routed < 0) return NULL;
             if (routed == 0) Py_RETURN_NONE;
         }
@@ -81,18 +120,58 @@ static PyObject *route_all(Routing *routing, const unsigned char *topics) {
     return by_hop(routing);
 }
 
-static PyObject *with_room(Routing *routing, const unsigned char *topics) {
-    size_t regions = (size_t)routing->starts->count;
-    if (routing->hops->count != routing->starts->count || regions == 0) {
-        PyErr_SetString(PyExc_ValueError, "regions and next hops do not fit together");
-        return NULL;
+/* Lists the peer that routes and its neighbours by their places. Returns 1, 0 if two places are equal, or -1 with
+   IndexError. */
+static int list_ring(
+    Neighbour *ring, const Numbers *handles, Py_ssize_t begin, Py_ssize_t count, const Numbers *places,
+    const Numbers *peers, uint64_t here
+) {
+    ring[0] = (Neighbour){.place = here, .peer = HERE};
+    for (Py_ssize_t known = 1; known < count; known++) {
+        int64_t handle = handles->numbers[begin + known - 1];
+        if (handle < 0 || handle >= places->count || handle >= peers->count) {
+            PyErr_Format(PyExc_IndexError, "handle %lld has no place", (long long)handle);
+            return -1;
+        }
+        Neighbour next = {(uint64_t)places->numbers[handle] & (RING - 1), peers->numbers[handle]};
+        Py_ssize_t at = known;
+        while (at > 0 && ring[at - 1].place > next.place) {
+            ring[at] = ring[at - 1];
+            at--;
+        }
+        if (at > 0 && ring[at - 1].place == next.place) return 0;
+        ring[at] = next;
     }
-    routing->slots = PyMem_Calloc(regions, sizeof(Py_ssize_t));
-    routing->peers = PyMem_Calloc(regions, sizeof(int64_t));
-    routing->topics = PyMem_Calloc(regions, (size_t)routing->size);
-    PyObject *found = routing->slots == NULL || routing->peers == NULL || routing->topics == NULL
-                          ? PyErr_NoMemory()
-                          : route_all(routing, topics);
+    return 1;
+}
+
+static PyObject *with_room(
+    Routing *routing, const unsigned char *topics, const Numbers *handles, Py_ssize_t begin, const Numbers *places,
+    const Numbers *peers, uint64_t here
+) {
+    size_t count = (size_t)routing->count;
+    Neighbour *ring = PyMem_Calloc(count, sizeof(Neighbour));
+    routing->borders = PyMem_Calloc(count, sizeof(uint64_t));
+    routing->hops = PyMem_Calloc(count, sizeof(int64_t));
+    routing->slots = PyMem_Calloc(count, sizeof(Py_ssize_t));
+    routing->peers = PyMem_Calloc(count, sizeof(int64_t));
+    routing->topics = PyMem_Calloc(count, (size_t)routing->size);
+    PyObject *found = NULL;
+    if (ring == NULL || routing->borders == NULL || routing->hops == NULL || routing->slots == NULL
+        || routing->peers == NULL || routing->topics == NULL) {
+        PyErr_NoMemory();
+    } else {
+        int listed = list_ring(ring, handles, begin, routing->count, places, peers, here);
+        if (listed == 0) {
+            found = Py_NewRef(Py_None);
+        } else if (listed == 1) {
+            cut(routing, ring);
+            found = route_all(routing, topics);
+        }
+    }
+    PyMem_Free(ring);
+    PyMem_Free(routing->borders);
+    PyMem_Free(routing->hops);
     PyMem_Free(routing->slots);
     PyMem_Free(routing->peers);
     PyMem_Free(routing->topics);
@@ -101,23 +180,36 @@ static PyObject *with_room(Routing *routing, const unsigned char *topics) {
 
 PyObject *next_hops(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
     (void)module;
-    if (check_count("next_hops", count, 4) < 0) return NULL;
+    if (check_count("next_hops", count, 8) < 0) return NULL;
     if (!PyBytes_Check(arguments[0])) {
         PyErr_SetString(PyExc_TypeError, "topics are bits of bytes");
         return NULL;
     }
-    Numbers keys, starts, hops;
+    Py_ssize_t begin = read_count(arguments[3]);
+    Py_ssize_t end = PyErr_Occurred() ? 0 : read_count(arguments[4]);
+    long long here = PyErr_Occurred() ? 0 : PyLong_AsLongLong(arguments[7]);
+    if (PyErr_Occurred()) return NULL;
+    Numbers keys, handles, places, peers;
     PyObject *found = NULL;
     if (open_numbers(arguments[1], &keys) < 0) return NULL;
-    if (open_numbers(arguments[2], &starts) == 0) {
-        if (open_numbers(arguments[3], &hops) == 0) {
-            Routing routing = {.keys = &keys, .starts = &starts, .hops = &hops};
-            routing.size = PyBytes_GET_SIZE(arguments[0]);
-            found = with_room(&routing, (const unsigned char *)PyBytes_AS_STRING(arguments[0]));
-            PyBuffer_Release(&hops.view);
-        }
-        PyBuffer_Release(&starts.view);
+    if (open_numbers(arguments[2], &handles) < 0) goto keys;
+    if (open_numbers(arguments[5], &places) < 0) goto handles;
+    if (open_numbers(arguments[6], &peers) < 0) goto places;
+    if (begin > end || end > handles.count) {
+        PyErr_Format(PyExc_ValueError, "there are no neighbours from %zd to %zd", begin, end);
+    } else if (begin == end) {
+        found = PyDict_New();
+    } else {
+        Routing routing = {.keys = &keys, .count = end - begin + 1, .size = PyBytes_GET_SIZE(arguments[0])};
+        const unsigned char *topics = (const unsigned char *)PyBytes_AS_STRING(arguments[0]);
+        found = with_room(&routing, topics, &handles, begin, &places, &peers, (uint64_t)here & (RING - 1));
     }
+    PyBuffer_Release(&peers.view);
+places:
+    PyBuffer_Release(&places.view);
+handles:
+    PyBuffer_Release(&handles.view);
+keys:
     PyBuffer_Release(&keys.view);
     return found;
 }

@@ -1,26 +1,52 @@
-"""The plain twin of `routes.c`, which has the rule: the next hops of topics on a ring of regions."""
+"""The plain twin of `routes.c`, which has the rule: the next hops of topics on a ring."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
+from typing import Final
 
 from librt.vecs import vec
 from mypy_extensions import i64
 
+_RING: Final = 1 << 62
+_UNSURE: Final = 2
+_HERE: Final = -1
 
-def next_hops(topics: bytes, keys: vec[i64], starts: vec[i64], hops: vec[i64]) -> dict[int, int] | None:
-    """Return the topics by next hop, None if a key is a border of regions."""
-    if len(starts) != len(hops) or len(starts) == 0:
-        raise ValueError("regions and next hops do not fit together")
-    borders = list(starts)
+
+def next_hops(
+    topics: bytes,
+    keys: vec[i64],
+    handles: vec[i64],
+    begin: int,
+    end: int,
+    places: vec[i64],
+    peers: vec[i64],
+    here: int,
+) -> dict[int, int] | None:
+    """Return the topics by next hop, None if what is cut off of identifiers decides."""
+    if not 0 <= begin <= end <= len(handles):
+        raise ValueError(f"there are no neighbours from {begin} to {end}")
+    if begin == end:
+        return {}
+    ring = {here % _RING: _HERE}
+    for handle in handles[i64(begin) : i64(end)]:
+        ring[int(places[handle]) % _RING] = int(peers[handle])
+    if len(ring) <= end - begin:
+        return None
+    before, regions = max(ring), dict[int, int]()
+    for place in sorted(ring):
+        regions[(before + (place - before) % _RING // 2 + 1) % _RING] = ring[place]
+        before = place
+    borders = sorted(regions)
     by_hop: dict[int, int] = {}
     for topic in range(8 * len(topics)):
         if topics[topic // 8] >> topic % 8 & 1:
-            key = keys[topic]
+            key = int(keys[i64(topic)])
             region = bisect_right(borders, key) - 1
-            if borders[region] == key:
+            around = borders[region], borders[(region + 1) % len(borders)]
+            if any((key - border + _UNSURE) % _RING <= 2 * _UNSURE for border in around):
                 return None
-            hop = hops[region]
-            if hop >= 0:
+            hop = regions[borders[region]]
+            if hop != _HERE:
                 by_hop[hop] = by_hop.get(hop, 0) | 1 << topic
     return by_hop

@@ -10,9 +10,12 @@
 
 #include "columns.h"
 
+#define FAR 8     /* The numbers of the candidate that is this many further on are fetched, */
+#define NEAR 4    /* and the topics of the one that is this many further on. */
+#define LINE 16   /* The topics in a line of a cache. */
+
 typedef struct {
-    Topics topics;
-    Numbers begins, sizes;
+    TopicLists lists;
     Floats rates;
 } Profiles;
 
@@ -23,27 +26,17 @@ typedef struct {
     double rate;
 } Interests;
 
-/* Finds the topics of a profile. Returns 0, or -1 with IndexError. */
-static int topics_of(const Profiles *profiles, int64_t handle, const int32_t **topics, int64_t *size) {
-    if (handle < 0 || handle >= profiles->begins.count || handle >= profiles->sizes.count
-        || handle >= profiles->rates.count) {
-        PyErr_Format(PyExc_IndexError, "handle %lld has no topics", (long long)handle);
-        return -1;
-    }
-    int64_t begin = profiles->begins.numbers[handle], known = profiles->topics.count;
-    *size = profiles->sizes.numbers[handle];
-    if (begin < 0 || *size < 0 || begin > known || *size > known - begin) {
-        PyErr_Format(PyExc_IndexError, "the topics of handle %lld are not there", (long long)handle);
-        return -1;
-    }
-    *topics = profiles->topics.numbers + begin;
-    return 0;
+static int rated_topics_of(const Profiles *profiles, int64_t handle, const int32_t **topics, int64_t *size) {
+    if (topics_of(&profiles->lists, handle, topics, size) < 0) return -1;
+    if (handle < profiles->rates.count) return 0;
+    PyErr_Format(PyExc_IndexError, "handle %lld has no rate", (long long)handle);
+    return -1;
 }
 
 /* Marks the topics of the peer that rates. Returns 0, or -1 with IndexError, ValueError or MemoryError. */
 static int mark(const Profiles *profiles, int64_t own, Interests *interests) {
     const int32_t *topics;
-    if (topics_of(profiles, own, &topics, &interests->size) < 0) return -1;
+    if (rated_topics_of(profiles, own, &topics, &interests->size) < 0) return -1;
     interests->rate = profiles->rates.numbers[own];
     interests->most = -1;
     for (int64_t at = 0; at < interests->size; at++) {
@@ -71,6 +64,28 @@ static int64_t shared(const Interests *interests, const int32_t *topics, int64_t
     return found;
 }
 
+/* Fetches into the caches what will soon be read of a profile: candidates lie far apart. */
+static void fetch(const Profiles *profiles, const Numbers *handles, Py_ssize_t place, Py_ssize_t count) {
+    const Numbers *begins = &profiles->lists.begins;
+    if (place + FAR < count) {
+        int64_t handle = handles->numbers[place + FAR];
+        if (handle >= 0 && handle < begins->count) {
+            __builtin_prefetch(begins->numbers + handle);
+            __builtin_prefetch(profiles->lists.sizes.numbers + handle);
+            __builtin_prefetch(profiles->rates.numbers + handle);
+        }
+    }
+    if (place + NEAR < count) {
+        int64_t handle = handles->numbers[place + NEAR];
+        if (handle >= 0 && handle < begins->count) {
+            const int32_t *topics = profiles->lists.topics.numbers + begins->numbers[handle];
+            __builtin_prefetch(topics);
+            __builtin_prefetch(topics + LINE);
+            __builtin_prefetch(topics + 2 * LINE);
+        }
+    }
+}
+
 /* Rates the candidates. Returns whether all are rated, -1 with IndexError. */
 static int rate_all(
     const Profiles *profiles, const Interests *interests, const Numbers *handles, Py_ssize_t count, double *utilities
@@ -79,7 +94,8 @@ static int rate_all(
     for (Py_ssize_t place = 0; place < count; place++) {
         const int32_t *topics;
         int64_t handle = handles->numbers[place], size;
-        if (topics_of(profiles, handle, &topics, &size) < 0) return -1;
+        fetch(profiles, handles, place, count);
+        if (rated_topics_of(profiles, handle, &topics, &size) < 0) return -1;
         int64_t both = shared(interests, topics, size);
         if (both == 0) {
             utilities[place] = 0;
@@ -117,18 +133,18 @@ PyObject *rate(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
     PyObject *whole = NULL;
     if (open_to_write(arguments[0], &utilities) < 0) return NULL;
     if (open_numbers(arguments[1], &handles) < 0) goto utilities;
-    if (open_topics(arguments[4], &profiles.topics) < 0) goto handles;
-    if (open_numbers(arguments[5], &profiles.begins) < 0) goto topics;
-    if (open_numbers(arguments[6], &profiles.sizes) < 0) goto begins;
+    if (open_topics(arguments[4], &profiles.lists.topics) < 0) goto handles;
+    if (open_numbers(arguments[5], &profiles.lists.begins) < 0) goto topics;
+    if (open_numbers(arguments[6], &profiles.lists.sizes) < 0) goto begins;
     if (open_floats(arguments[7], &profiles.rates) < 0) goto sizes;
     whole = rate_known(&profiles, own, &handles, candidates, &utilities);
     PyBuffer_Release(&profiles.rates.view);
 sizes:
-    PyBuffer_Release(&profiles.sizes.view);
+    PyBuffer_Release(&profiles.lists.sizes.view);
 begins:
-    PyBuffer_Release(&profiles.begins.view);
+    PyBuffer_Release(&profiles.lists.begins.view);
 topics:
-    PyBuffer_Release(&profiles.topics.view);
+    PyBuffer_Release(&profiles.lists.topics.view);
 handles:
     PyBuffer_Release(&handles.view);
 utilities:

@@ -13,11 +13,12 @@ from mypy_extensions import i64
 from emulator.compact.bit_sets import bits
 from emulator.contract.identifiers import BITS, REMEMBERED_HASHES, Ring, hash_of_topic
 from emulator.kernels import next_hops
+from emulator.protocols.gossip.profile_handles import ProfileHandles
+from emulator.protocols.overlays.small_world.links import Links
 from trellis.v1.overlay import Contact
 
 _CUT: Final = BITS - 62
 """The lowest bits of identifiers, which are cut off of what a kernel reads."""
-_ENDS_HERE: Final[i64] = -1
 
 
 class _TopicKeys:
@@ -45,8 +46,6 @@ class GreedyRoutes:
         self._own = own
         self._starts: list[int] = []
         self._closest: list[Contact] = []
-        self._cut_starts = vec[i64]()
-        self._hops = vec[i64]()
         self.rebuild(())
 
     def rebuild(self, neighbours: Iterable[Contact]) -> None:
@@ -63,11 +62,6 @@ class GreedyRoutes:
         regions.sort(key=itemgetter(0))
         self._starts = [start for start, _ in regions]
         self._closest = [contact for _, contact in regions]
-        self._cut_starts = vec[i64](capacity=len(regions))
-        self._hops = vec[i64](capacity=len(regions))
-        for start, contact in regions:
-            self._cut_starts = append(self._cut_starts, i64(start >> _CUT))
-            self._hops = append(self._hops, _ENDS_HERE if contact is self._own else i64(contact.peer))
 
     def next_hop(self, key: int) -> Contact | None:
         """Return the closest neighbour, or None if no neighbour is closer than the peer itself."""
@@ -78,15 +72,28 @@ class GreedyRoutes:
     def next_hops(self, topics: int) -> dict[int, int]:
         """Return the topics of a bit set by the peer that is the next hop for their keys, without those of
         which this peer is the closest to the key."""
-        count = topics.bit_length()
-        if count <= REMEMBERED_HASHES:
-            listed = topics.to_bytes((count + 7) // 8, "little")
-            found = next_hops(listed, _TOPIC_KEYS.first(count), self._cut_starts, self._hops)
-            if found is not None:
-                return found
         by_hop: dict[int, int] = {}
         for topic in bits(topics):
             hop = self.next_hop(hash_of_topic(topic))
             if hop is not None:
                 by_hop[hop.peer] = by_hop.get(hop.peer, 0) | 1 << topic
         return by_hop
+
+
+def next_hops_by_places(
+    topics: int, table: Links, row: i64, profiles: ProfileHandles, own: Contact
+) -> dict[int, int] | None:
+    """Return the next hops over the links of a row, None if only whole identifiers tell them."""
+    count = topics.bit_length()
+    if count > REMEMBERED_HASHES:
+        return None
+    return next_hops(
+        topics.to_bytes((count + 7) // 8, "little"),
+        _TOPIC_KEYS.first(count),
+        table.handles,
+        int(table.begin(row)),
+        int(table.end(row)),
+        profiles.places,
+        profiles.peers,
+        own.identifier >> _CUT,
+    )

@@ -34,10 +34,21 @@ class KnownLinks:
 
     @abstractmethod
     def hear_again(self, row: i64, sender: i64, heartbeat: i64, now: float) -> bool:
-        """Note that the peer at a link has sent the same heartbeat as before, at trial time `now` (s).
+        """Note that the peer at a link has said the same as before, at trial time `now` (s).
 
-        Returns false if there is no such link, or the heartbeat is another one; nothing is noted then.
+        Returns false if there is no such link, or the heartbeat may say something else; nothing is noted
+        then.
         """
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+@trait
+class RiderStore:
+    """A store that keeps what rides on heartbeats, by the heartbeats' rows."""
+
+    @abstractmethod
+    def take(self, heartbeat: i64, profile: Profile, rider: Part | None) -> None:
+        """Keep what rides on a new heartbeat, which may have the row of one that nobody holds any more."""
 
 
 class Heartbeats(MessagePool, HandleKeeper):
@@ -52,10 +63,16 @@ class Heartbeats(MessagePool, HandleKeeper):
         self._profiles = profiles
         self._listeners: list[HeartbeatListener | None] = []
         self._table: KnownLinks | None = None
+        self._riders: RiderStore | None = None
         self._own = vec[i64]()
         """The last heartbeat and the last reply of each peer, by the peer's row."""
         self._messages: list[ProfileExchange | None] = []
-        self._handles = vec[i64]()
+        self.handles = vec[i64]()
+        """The handle of each heartbeat's profile."""
+        self.contents = vec[i64]()
+        """A number of what each heartbeat says. A peer's heartbeat and reply share it if they say the same;
+        others may say the same with different numbers."""
+        self._content: i64 = 0
         self._sizes = vec[i64]()
         self._replies = vec[i64]()
         self._holders = vec[i64]()
@@ -74,6 +91,10 @@ class Heartbeats(MessagePool, HandleKeeper):
         """Note heartbeats that are the same again at these links, and tell no listener of them."""
         self._table = table
 
+    def keep_riders(self, riders: RiderStore) -> None:
+        """Have this store keep what rides on heartbeats from now on."""
+        self._riders = riders
+
     def leave(self, peer: i64) -> None:
         row = self._rows.find(peer)
         if row != NO_ROW and row < len(self._listeners):
@@ -89,9 +110,13 @@ class Heartbeats(MessagePool, HandleKeeper):
             if said.profile is profile and said.rider is rider:
                 return last
             self.release(last)
-        said = ProfileExchange(reply, profile, rider)
-        self._own[place] = self.take(said)
-        return self._own[place]
+        own = self._own[place] = self.take(ProfileExchange(reply, profile, rider))
+        other = self._own[2 * row + (0 if reply else 1)]
+        if other != NOTHING_SAID:
+            said = self.view(other)
+            if said.profile is profile and said.rider is rider:
+                self.contents[own] = self.contents[other]
+        return own
 
     def take(self, message: ProfileExchange) -> i64:
         """Return a row for a message that has a profile; the caller holds it."""
@@ -103,19 +128,24 @@ class Heartbeats(MessagePool, HandleKeeper):
         else:
             row = len(self._messages)
             self._messages.append(message)
-            self._handles = append(self._handles, i64(0))
+            self.handles = append(self.handles, i64(0))
+            self.contents = append(self.contents, i64(0))
             self._sizes = append(self._sizes, i64(0))
             self._replies = append(self._replies, i64(0))
             self._holders = append(self._holders, i64(0))
-        self._handles[row] = self._profiles.take(profile)
+        self.handles[row] = self._profiles.take(profile)
+        self._content += 1
+        self.contents[row] = self._content
         self._sizes[row] = i64(message.byte_size())
         self._replies[row] = 1 if message.reply else 0
         self._holders[row] = 1
+        if self._riders is not None:
+            self._riders.take(row, profile, message.rider)
         return row
 
     def handle(self, row: i64) -> i64:
         """Return the handle of the profile that the heartbeat tells."""
-        return self._handles[row]
+        return self.handles[row]
 
     def is_reply(self, row: i64) -> bool:
         return self._replies[row] != 0
@@ -164,4 +194,4 @@ class Heartbeats(MessagePool, HandleKeeper):
         row: i64
         for row in range(len(self._holders)):
             if self._holders[row] > 0:
-                kept[self._handles[row]] = 1
+                kept[self.handles[row]] = 1

@@ -28,6 +28,26 @@ class Link:
         """The peer's last heartbeat; None if it sent none, or has been silent for too long since."""
 
 
+class Words:
+    """The neighbours of one peer, with the last heartbeat of each, which is `NOTHING_SAID` if there is none.
+
+    The first `count` are used. One list is filled again and again.
+    """
+
+    __slots__ = ("count", "peers", "said")
+
+    def __init__(self) -> None:
+        self.count: i64 = 0
+        self.peers = vec[i64]()
+        self.said = vec[i64]()
+
+    def reserve(self, count: i64) -> None:
+        """Make room for `count` neighbours."""
+        while len(self.peers) < count:
+            self.peers = append(self.peers, i64(0))
+            self.said = append(self.said, NOTHING_SAID)
+
+
 class Links(HandleKeeper, KnownLinks):
     """The links of each peer, by the peer's row, in the order in which they came.
 
@@ -116,15 +136,28 @@ class Links(HandleKeeper, KnownLinks):
         self._counts[row] = 0
 
     def hear(self, place: i64, heartbeat: i64, now: float) -> bool:
-        """Note that the peer has sent a heartbeat. Returns whether it sent the same one before."""
+        """Note that the peer has sent a heartbeat.
+
+        Returns whether it is known to have said the same before.
+        """
         self.heard[place] = now
-        return self.said[place] == heartbeat
+        return self._repeats(place, heartbeat)
 
     def hear_again(self, row: i64, sender: i64, heartbeat: i64, now: float) -> bool:
         place = self.find(row, sender)
-        if place == NO_LINK or self.said[place] != heartbeat:
+        if place == NO_LINK or not self._repeats(place, heartbeat):
             return False
         self.heard[place] = now
+        return True
+
+    def _repeats(self, place: i64, heartbeat: i64) -> bool:
+        """Return whether a heartbeat is known to say the same as the last one, in whose place it then is."""
+        before, contents = self.said[place], self._heartbeats.contents
+        if before == heartbeat:
+            return True
+        if before == NOTHING_SAID or contents[before] != contents[heartbeat]:
+            return False
+        self.say(place, heartbeat)
         return True
 
     def say(self, place: i64, heartbeat: i64) -> None:
@@ -154,6 +187,16 @@ class Links(HandleKeeper, KnownLinks):
             to_handles[first + place] = handles[begin + place]
             to_heard[first + place] = heard[begin + place]
         sightings.count = first + count
+
+    def read_words(self, row: i64, words: Words) -> None:
+        """Add what was said last over all links of a row."""
+        begin, count, first = self._begins[row], self._counts[row], words.count
+        words.reserve(first + count)
+        place: i64
+        for place in range(count):
+            words.peers[first + place] = self.peers[begin + place]
+            words.said[first + place] = self.said[begin + place]
+        words.count = first + count
 
     def contact(self, place: i64) -> Contact:
         """Return the contact of the peer at a link."""

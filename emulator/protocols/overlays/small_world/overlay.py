@@ -24,9 +24,9 @@ from emulator.protocols.gossip.sightings import Sightings
 from emulator.protocols.gossip.tman import TMan, Topology
 from emulator.protocols.overlays.hop_by_hop import HopByHop
 from emulator.protocols.overlays.small_world.candidates import Candidates
-from emulator.protocols.overlays.small_world.greedy_routes import GreedyRoutes
+from emulator.protocols.overlays.small_world.greedy_routes import GreedyRoutes, next_hops_by_places
 from emulator.protocols.overlays.small_world.heartbeats import NOTHING_SAID, HeartbeatListener, Heartbeats
-from emulator.protocols.overlays.small_world.links import NO_LINK, Link, Links
+from emulator.protocols.overlays.small_world.links import NO_LINK, Link, Links, Words
 from emulator.protocols.overlays.small_world.neighbour_selection import FRIEND, NeighbourSelection, by_kind
 from emulator.protocols.overlays.small_world.parameters import SmallWorldParameters
 from emulator.protocols.overlays.small_world.replacement import renew_links, replace_links
@@ -35,10 +35,9 @@ from trellis.v1.overlay import Contact, Goodbye, Profile, ProfileExchange
 _WORD_COUNTS: Final = 2.5
 """The rounds of silence after which the last word of a peer no longer counts: perhaps only this peer sees the
 link."""
-
-
 _CANDIDATES: Final = Candidates()
 _HEARSAY: Final = Sightings()
+_WORDS: Final = Words()
 
 
 class RidingSystem(Interface):
@@ -94,7 +93,6 @@ class SmallWorld(Overlay, Topology, HeartbeatListener):
         self._is_first = False
         self._routes = GreedyRoutes(RING, self._own)
         self._routed_version = 0
-        """The version of the routes that were built last."""
         self._newscast = Newscast(
             environment.channel("newscast"),
             self.own_profile,
@@ -102,19 +100,19 @@ class SmallWorld(Overlay, Topology, HeartbeatListener):
             period=parameters.period,
         )
         self._row = self._newscast.row
-        self._profiles = environment.shared(ProfileHandles)
+        self.profiles = environment.shared(ProfileHandles)
         rows, channel = environment.shared(PeerRows), environment.name
-        self._heartbeats = environment.shared(Heartbeats, channel, rows, self._profiles)
-        self._heartbeats.join(self._row, self)
-        self._table = environment.shared(Links, self._profiles, self._heartbeats, "table")
+        self.heartbeats = environment.shared(Heartbeats, channel, rows, self.profiles)
+        self.heartbeats.join(self._row, self)
+        self._table = environment.shared(Links, self.profiles, self.heartbeats, "table")
         """The routing tables, the paper's RT."""
-        self._heartbeats.watch(self._table)
+        self.heartbeats.watch(self._table)
         self._table.empty(self._row)
-        self._incoming = environment.shared(Links, self._profiles, self._heartbeats, "incoming")
+        self._incoming = environment.shared(Links, self.profiles, self.heartbeats, "incoming")
         """The peers that have this one in their table, or that lately had it or were in this one's."""
         self._incoming.empty(self._row)
         self._selection = NeighbourSelection(
-            self._profiles,
+            self.profiles,
             self.identifier,
             parameters.routing_table,
             small_world_links,
@@ -190,6 +188,14 @@ class SmallWorld(Overlay, Topology, HeartbeatListener):
         """Return the neighbours in the routing table."""
         return self._table.links_of(self._row)
 
+    def words(self, *, incoming: bool) -> Words:
+        """Return what the neighbours in the table, and with `incoming` in both directions, said last."""
+        _WORDS.count = 0
+        self._table.read_words(self._row, _WORDS)
+        if incoming:
+            self._incoming.read_words(self._row, _WORDS)
+        return _WORDS
+
     def sample(self, count: int) -> Sequence[int]:
         return self._newscast.sample(count)
 
@@ -208,8 +214,10 @@ class SmallWorld(Overlay, Topology, HeartbeatListener):
 
     def next_hops(self, topics: int) -> dict[int, int]:
         """Return the topics of a bit set by the next hop for their keys, without those that end here."""
-        self._route_anew()
-        return self._routes.next_hops(topics)
+        found = next_hops_by_places(topics, self._table, self._row, self.profiles, self._own)
+        if found is None:
+            self._route_anew()
+        return self._routes.next_hops(topics) if found is None else found
 
     def _route_anew(self) -> None:
         """Route over the neighbours of now."""
@@ -247,7 +255,7 @@ class SmallWorld(Overlay, Topology, HeartbeatListener):
         candidates.add_links(self._incoming, self._row)
         candidates.add(told)
         candidates.add(hearsay)
-        own = self._profiles.take(self.profile)
+        own = self.profiles.take(self.profile)
         self._selection.select(own, candidates.sightings, neighbours)
         self._has_selected = True
         self._take_links(candidates.sightings)
@@ -279,7 +287,7 @@ class SmallWorld(Overlay, Topology, HeartbeatListener):
             heartbeat = self._heartbeat(reply=False)
             receivers = table.peers[table.begin(self._row) : table.end(self._row)]
             for peer in receivers:
-                self.environment.send_row(int(peer), self._heartbeats, heartbeat)
+                self.environment.send_row(int(peer), self.heartbeats, heartbeat)
 
     def _drop_stale(self) -> None:
         """Drop the links over which nothing was heard for too long, and what was said over them lately."""
@@ -308,7 +316,7 @@ class SmallWorld(Overlay, Topology, HeartbeatListener):
     def _heartbeat(self, reply: bool) -> i64:
         """Return the same row as long as it says the same: who has it need not read it again."""
         rider = self._system.rider() if self._system is not None else None
-        return self._heartbeats.own(self._row, reply, self.profile, rider)
+        return self.heartbeats.own(self._row, reply, self.profile, rider)
 
     def hear(self, sender: i64, heartbeat: i64, now: float) -> None:
         links = self._table
@@ -316,27 +324,27 @@ class SmallWorld(Overlay, Topology, HeartbeatListener):
         if place == NO_LINK:
             links = self._incoming
             place = links.find(self._row, sender)
-            if not self._heartbeats.is_reply(heartbeat):
-                self.environment.send_row(int(sender), self._heartbeats, self._heartbeat(reply=True))
+            if not self.heartbeats.is_reply(heartbeat):
+                self.environment.send_row(int(sender), self.heartbeats, self._heartbeat(reply=True))
         if place == NO_LINK or not links.hear(place, heartbeat, now):
             self._take_over(sender, links, place, heartbeat, now)
 
     def _take_over(self, sender: i64, links: Links, place: i64, heartbeat: i64, now: float) -> None:
         """Note what a peer says that is not the same heartbeat as before."""
-        message = self._heartbeats.view(heartbeat)
+        message = self.heartbeats.view(heartbeat)
         profile, rider, system = message.profile, message.rider, self._system
         assert profile is not None
         if not (fits(profile) and (rider is None or system is None or system.fits(profile, rider))):
             self.environment.drop(ProfileExchange, "its parts do not fit together")
             return
         if place == NO_LINK:
-            self._incoming.add(self._row, sender, self._heartbeats.handle(heartbeat), now, NOTHING_SAID)
+            self._incoming.add(self._row, sender, self.heartbeats.handle(heartbeat), now, NOTHING_SAID)
             place = self._incoming.end(self._row) - 1
         before = links.said[place]
-        said = None if before == NOTHING_SAID else self._heartbeats.view(before)
+        said = None if before == NOTHING_SAID else self.heartbeats.view(before)
         links.say(place, heartbeat)
         if said is None or said.profile != profile or said.rider != rider:
-            links.handles[place] = self._heartbeats.handle(heartbeat)
+            links.handles[place] = self.heartbeats.handle(heartbeat)
             self.links_version += 1
 
     def _on_profile(self, sender: int, message: ProfileExchange) -> None:
@@ -349,9 +357,9 @@ class SmallWorld(Overlay, Topology, HeartbeatListener):
             return
         if isinstance(message.rider, Undecoded):
             message.rider = self._decoded(message.rider.content)
-        heartbeat = self._heartbeats.take(message)
+        heartbeat = self.heartbeats.take(message)
         self.hear(sender, heartbeat, self.environment.now)
-        self._heartbeats.release(heartbeat)
+        self.heartbeats.release(heartbeat)
 
     def _decoded(self, content: bytes) -> Part | None:
         """What came from another host, as the system reads it; nothing if it is malformed."""

@@ -12,8 +12,8 @@ from emulator.messages.message import Message, Part
 from emulator.protocols.overlays.small_world.overlay import SmallWorld
 from emulator.protocols.pubsub.shared.dissemination import Dissemination
 from emulator.protocols.pubsub.shared.topics import topic_interest
-from emulator.protocols.pubsub.vitis.gateways import propose_for
 from emulator.protocols.pubsub.vitis.parameters import RendezvousParameters
+from emulator.protocols.pubsub.vitis.proposal_columns import propose_for
 from emulator.protocols.pubsub.vitis.relay_trees import RelayTrees
 from trellis.v1.overlay import Contact, Profile
 from trellis.v1.pubsub import EventData, Proposals

@@ -12,6 +12,7 @@ from emulator.protocols.gossip.view_invariant import VIEWS
 from emulator.protocols.overlays.small_world.links import Link
 from emulator.protocols.pubsub.vitis.gateways import GatewayElection
 from emulator.protocols.pubsub.vitis.parameters import VitisParameters
+from emulator.protocols.pubsub.vitis.proposal_columns import ProposalColumns
 from emulator.protocols.pubsub.vitis.rendezvous import RendezvousPubSub
 from trellis.v1.overlay import Contact
 from trellis.v1.pubsub import Proposals
@@ -25,7 +26,8 @@ class Vitis(RendezvousPubSub):
         self._both = parameters.links == "both"
         self._tells_relayed = parameters.notify_relays == "neighbours"
         own = Contact(environment.peer, self._overlay.identifier)
-        self._election = GatewayElection(own, self._overlay.space, parameters.gateway_hops)
+        told = environment.shared(ProposalColumns, self._overlay.heartbeats, self._overlay.profiles)
+        self._election = GatewayElection(own, self._overlay.space, parameters.gateway_hops, told)
         self._links_version = -1
         """The version of the overlay's links at the last election."""
         self._gateway_topics = 0
@@ -52,7 +54,7 @@ class Vitis(RendezvousPubSub):
         changed = False
         if profile is not self._election.profile or self._links_version != self._overlay.links_version:
             self._links_version = self._overlay.links_version
-            changed = self._election.elect(profile, self._links())
+            changed = self._election.elect(profile, self._overlay.words(incoming=self._both))
         if self._tells_relayed and self._relayed != self._relays.relayed():
             self._relayed = self._relays.relayed()
             changed = True

@@ -1,0 +1,220 @@
+/* elect(own, here, limit, profile, keys, neighbours, said, count, topics, begins, sizes, profiles, firsts,
+         gateways, places, parents, hops, former_gateways, former_parents, former_hops): the gateways of a peer.
+
+   Each topic of the peer `own`, which is at `here` on the ring, begins with the peer itself as its gateway. Then
+   what the neighbours propose is weighed, in their order (Vitis, Algorithm 5, lines 3 to 16): a proposal does not
+   count if it came from this peer or from another of its neighbours (line 7), or is `limit` hops or more away;
+   of two gateways the one that is closer to the topic's key counts, and of two ways to one gateway the shorter one.
+
+   The first `count` of `neighbours` have said the heartbeats `said`, -1 for nothing. `profiles` has the handle of
+   each heartbeat's profile, whose topics are the `sizes` numbers of `topics` from `begins` on, ascending. The
+   proposals for them are the numbers from `firsts[heartbeat]` on in four columns, -1 for no proposals: the gateway, its
+   place on the ring, the peer that it is reached through, and the hops. `profile` is the handle of the peer's own
+   profile, and `keys` has the place of each of its topics. Places are in units of 2^-62 of the ring.
+
+   Returns gateways, parents and hops, () if they are the former ones, and None if two gateways are too close to
+   each other to tell them apart by their places. */
+
+#include "columns.h"
+
+#define RING ((int64_t)1 << 62)
+#define NOTHING (-1)
+
+typedef struct {
+    Numbers profiles, firsts, gateways, places, parents, hops;
+} Proposals;
+
+typedef struct {
+    int64_t own, limit;
+    Numbers keys, neighbours, said;
+    Py_ssize_t count;             /* The number of neighbours. */
+    int64_t *gateways, *places, *parents, *hops;   /* By topic, what counts so far. */
+    uint16_t *topic_places;       /* By topic, one more than where it is among the peer's own; 0 for no topic. */
+    int32_t most;                 /* The last of the peer's topics. */
+    int64_t *slots;               /* A hash table of the neighbours. */
+    size_t mask;
+} Election;
+
+static int64_t distance(int64_t one, int64_t other) {
+    int64_t away = one < other ? other - one : one - other;
+    return away < RING - away ? away : RING - away;
+}
+
+static size_t slot_of(const Election *election, int64_t peer) {
+    size_t slot = (size_t)peer & election->mask;
+    while (election->slots[slot] != NOTHING && election->slots[slot] != peer) slot = (slot + 1) & election->mask;
+    return slot;
+}
+
+static int is_neighbour(const Election *election, int64_t peer) {
+    return peer != NOTHING && election->slots[slot_of(election, peer)] == peer;
+}
+
+/* Weighs the proposals for `size` topics, from `first` on. Returns 1, or 0 if two gateways cannot be told apart. */
+static int weigh(
+    Election *election, const Proposals *told, int64_t neighbour, const int32_t *topics, int64_t size, int64_t first
+) {
+    const int64_t *gateways = told->gateways.numbers + first, *places = told->places.numbers + first;
+    const int64_t *parents = told->parents.numbers + first, *hops = told->hops.numbers + first;
+    for (int64_t at = 0; at < size; at++) {
+        if (topics[at] < 0 || topics[at] > election->most) continue;
+        int place = election->topic_places[topics[at]] - 1;
+        if (place < 0) continue;
+        int64_t parent = parents[at], away = (int64_t)((uint64_t)hops[at] + 1);
+        if (parent != neighbour && (parent == election->own || is_neighbour(election, parent))) continue;
+        if (away >= election->limit) continue;
+        if (gateways[at] == election->gateways[place]) {
+            if (away >= election->hops[place]) continue;
+        } else {
+            int64_t key = election->keys.numbers[place];
+            int64_t gain = distance(election->places[place], key) - distance(places[at], key);
+            if (gain >= -1 && gain <= 1) return 0;
+            if (gain < 0) continue;
+        }
+        election->gateways[place] = gateways[at];
+        election->places[place] = places[at];
+        election->parents[place] = neighbour;
+        election->hops[place] = away;
+    }
+    return 1;
+}
+
+/* Weighs what all neighbours said. Returns 1, 0 if two gateways cannot be told apart, or -1 with an error. */
+static int weigh_all(Election *election, const TopicLists *lists, const Proposals *told) {
+    int64_t known = told->gateways.count;
+    for (Py_ssize_t at = 0; at < election->count; at++) {
+        int64_t heartbeat = election->said.numbers[at];
+        if (heartbeat == NOTHING) continue;
+        if (heartbeat < 0 || heartbeat >= told->profiles.count || heartbeat >= told->firsts.count) {
+            PyErr_Format(PyExc_IndexError, "there is no heartbeat %lld", (long long)heartbeat);
+            return -1;
+        }
+        int64_t first = told->firsts.numbers[heartbeat], size;
+        if (first == NOTHING) continue;
+        const int32_t *topics;
+        if (topics_of(lists, told->profiles.numbers[heartbeat], &topics, &size) < 0) return -1;
+        if (first < 0 || first > known || size > known - first) {
+            PyErr_Format(PyExc_IndexError, "the proposals of heartbeat %lld are not there", (long long)heartbeat);
+            return -1;
+        }
+        int weighed = weigh(election, told, election->neighbours.numbers[at], topics, size, first);
+        if (weighed == 0) return 0;
+    }
+    return 1;
+}
+
+static PyObject *list_of(const int64_t *numbers, Py_ssize_t count) {
+    PyObject *list = PyList_New(count);
+    for (Py_ssize_t at = 0; list != NULL && at < count; at++) {
+        PyObject *number = PyLong_FromLongLong(numbers[at]);
+        if (number == NULL) Py_CLEAR(list);
+        else PyList_SET_ITEM(list, at, number);
+    }
+    return list;
+}
+
+static int is_former(const Numbers *former, const int64_t *numbers, Py_ssize_t count) {
+    return former->count == count && (count == 0 || memcmp(former->numbers, numbers, (size_t)count * 8) == 0);
+}
+
+static PyObject *outcome(const Election *election, const Numbers *former) {
+    Py_ssize_t count = election->keys.count;
+    if (is_former(&former[0], election->gateways, count) && is_former(&former[1], election->parents, count)
+        && is_former(&former[2], election->hops, count))
+        return PyTuple_New(0);
+    PyObject *gateways = list_of(election->gateways, count), *parents = list_of(election->parents, count);
+    PyObject *hops = list_of(election->hops, count), *found = NULL;
+    if (gateways != NULL && parents != NULL && hops != NULL) found = PyTuple_Pack(3, gateways, parents, hops);
+    Py_XDECREF(gateways);
+    Py_XDECREF(parents);
+    Py_XDECREF(hops);
+    return found;
+}
+
+/* Begins with the peer itself as the gateway of all its topics. Returns 0, or -1 with an error. */
+static int begin(Election *election, const TopicLists *lists, int64_t profile, int64_t here) {
+    const int32_t *topics;
+    int64_t size;
+    if (topics_of(lists, profile, &topics, &size) < 0) return -1;
+    if (size != election->keys.count || size >= UINT16_MAX) {
+        PyErr_SetString(PyExc_ValueError, "topics and keys do not fit together");
+        return -1;
+    }
+    election->most = -1;
+    for (int64_t at = 0; at < size; at++)
+        if (topics[at] > election->most) election->most = topics[at];
+    for (election->mask = 63; election->mask < 2 * (size_t)election->count; election->mask = 2 * election->mask + 1) {}
+    size_t numbers = 4 * (size_t)size + election->mask + 1;
+    election->gateways = PyMem_Malloc(numbers * sizeof(int64_t));
+    election->topic_places = PyMem_Calloc((size_t)election->most + 1, sizeof(uint16_t));
+    if (election->gateways == NULL || election->topic_places == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    election->places = election->gateways + size;
+    election->parents = election->places + size;
+    election->hops = election->parents + size;
+    election->slots = election->hops + size;
+    for (int64_t at = 0; at < size; at++) {
+        if (topics[at] >= 0) election->topic_places[topics[at]] = (uint16_t)(at + 1);
+        election->gateways[at] = election->parents[at] = election->own;
+        election->places[at] = here;
+        election->hops[at] = 0;
+    }
+    for (size_t slot = 0; slot <= election->mask; slot++) election->slots[slot] = NOTHING;
+    for (Py_ssize_t at = 0; at < election->count; at++) {
+        int64_t peer = election->neighbours.numbers[at];
+        if (peer != NOTHING) election->slots[slot_of(election, peer)] = peer;
+    }
+    return 0;
+}
+
+static PyObject *hold(
+    Election *election, const TopicLists *lists, const Proposals *told, const Numbers *former, int64_t profile,
+    int64_t here
+) {
+    PyObject *found = NULL;
+    Py_ssize_t known = told->gateways.count;
+    if (election->count > election->neighbours.count || election->count > election->said.count)
+        return PyErr_Format(PyExc_ValueError, "there are no %zd neighbours", election->count);
+    if (told->places.count != known || told->parents.count != known || told->hops.count != known)
+        return PyErr_Format(PyExc_ValueError, "the columns of proposals do not fit together");
+    election->gateways = NULL;
+    election->topic_places = NULL;
+    if (begin(election, lists, profile, here) == 0) {
+        int weighed = weigh_all(election, lists, told);
+        if (weighed == 1) found = outcome(election, former);
+        else if (weighed == 0) found = Py_NewRef(Py_None);
+    }
+    PyMem_Free(election->gateways);
+    PyMem_Free(election->topic_places);
+    return found;
+}
+
+PyObject *elect(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
+    (void)module;
+    if (check_count("elect", count, 20) < 0) return NULL;
+    Election election = {.own = PyLong_AsLongLong(arguments[0])};
+    int64_t here = PyErr_Occurred() ? 0 : PyLong_AsLongLong(arguments[1]);
+    election.limit = PyErr_Occurred() ? 0 : PyLong_AsLongLong(arguments[2]);
+    int64_t profile = PyErr_Occurred() ? 0 : PyLong_AsLongLong(arguments[3]);
+    election.count = PyErr_Occurred() ? 0 : read_count(arguments[7]);
+    if (PyErr_Occurred()) return NULL;
+    TopicLists lists;
+    Proposals told;
+    Numbers former[3];
+    Numbers *columns[] = {
+        &election.keys, &election.neighbours, &election.said, &lists.begins, &lists.sizes, &told.profiles,
+        &told.firsts, &told.gateways, &told.places, &told.parents, &told.hops, &former[0], &former[1], &former[2],
+    };
+    static const int given[] = {4, 5, 6, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19};
+    const int all = sizeof given / sizeof *given;
+    PyObject *found = NULL;
+    if (open_topics(arguments[8], &lists.topics) < 0) return NULL;
+    int opened = 0;
+    while (opened < all && open_numbers(arguments[given[opened]], columns[opened]) == 0) opened++;
+    if (opened == all) found = hold(&election, &lists, &told, former, profile, here);
+    while (opened > 0) PyBuffer_Release(&columns[--opened]->view);
+    PyBuffer_Release(&lists.topics.view);
+    return found;
+}

@@ -1,0 +1,79 @@
+"""The plain twin of `election.c`, which has the rule: the election of gateways by Vitis's Algorithm 5."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from librt.vecs import vec
+from mypy_extensions import i32, i64
+
+_RING: Final = 1 << 62
+
+
+def elect(
+    own: int,
+    here: int,
+    limit: int,
+    profile: int,
+    keys: vec[i64],
+    neighbours: vec[i64],
+    said: vec[i64],
+    count: int,
+    topics: vec[i32],
+    begins: vec[i64],
+    sizes: vec[i64],
+    profiles: vec[i64],
+    firsts: vec[i64],
+    gateways: vec[i64],
+    places: vec[i64],
+    parents: vec[i64],
+    hops: vec[i64],
+    former_gateways: vec[i64],
+    former_parents: vec[i64],
+    former_hops: vec[i64],
+) -> tuple[list[int], ...] | None:
+    """Return gateways, parents and hops, () if they are the former ones, None if gateways are too close."""
+    if not 0 <= count <= min(len(neighbours), len(said)):
+        raise ValueError(f"there are no {count} neighbours")
+
+    def topics_of(handle: int) -> list[int]:
+        begin, size = begins[i64(handle)], sizes[i64(handle)]
+        if not (begin >= 0 and size >= 0 and begin + size <= len(topics)):
+            raise IndexError(f"the topics of handle {handle} are not there")
+        return [int(topic) for topic in topics[begin : begin + size]]
+
+    def distance(place: int, key: int) -> int:
+        return min((place - key) % _RING, (key - place) % _RING)
+
+    place_of = {topic: place for place, topic in enumerate(topics_of(profile))}
+    if len(place_of) != len(keys):
+        raise ValueError("topics and keys do not fit together")
+    known = {int(peer) for peer in neighbours[: i64(count)]}
+    # By topic: the gateway, its place, the parent, the hops.
+    found = [(own, here, own, 0) for _ in range(len(keys))]
+    for neighbour, heartbeat in zip(neighbours[: i64(count)], said[: i64(count)], strict=True):
+        if heartbeat < 0 or firsts[heartbeat] < 0:
+            continue
+        for at, topic in enumerate(topics_of(int(profiles[heartbeat])), int(firsts[heartbeat])):
+            place = place_of.get(topic)
+            gateway, parent, away = int(gateways[i64(at)]), int(parents[i64(at)]), int(hops[i64(at)]) + 1
+            if place is None or (parent != neighbour and (parent == own or parent in known)) or away >= limit:
+                continue
+            if gateway == found[place][0]:
+                if away >= found[place][3]:
+                    continue
+            else:
+                key = int(keys[i64(place)])
+                gain = distance(found[place][1], key) - distance(int(places[i64(at)]), key)
+                if abs(gain) <= 1:
+                    return None
+                if gain < 0:
+                    continue
+            found[place] = gateway, int(places[i64(at)]), int(neighbour), away
+    elected = (
+        [of_topic[0] for of_topic in found],
+        [of_topic[2] for of_topic in found],
+        [of_topic[3] for of_topic in found],
+    )
+    former = list(former_gateways), list(former_parents), list(former_hops)
+    return () if elected == former else elected
