@@ -21,12 +21,13 @@ from emulator.experiment.run.directory import RunDirectory
 from emulator.experiment.run.runs import NoRun, take_up
 from emulator.files.damage import DamagedFile
 from emulator.fleet.coordinator.authorization import Trust
-from emulator.fleet.coordinator.live_metrics import BadAddress, serve
+from emulator.fleet.coordinator.live_metrics import LiveCollector, RequestCollector
 from emulator.fleet.coordinator.live_reading import read_live
 from emulator.fleet.pods.own_image import own_image
 from emulator.fleet.pods.pod_fleet import PodFleet, serving_pods
 from emulator.network.listening import for_grpc
 from emulator.network.loopback import any_port
+from emulator.network.metrics_server import BadAddress, ProcessMetrics, serve
 from emulator.runtime.progress import Progress
 from emulator.runtime.realtime.clock import unix_ns
 from emulator.trials.sweep import about, prepare
@@ -72,7 +73,10 @@ def _serve(arguments: argparse.Namespace, told_to_go: Event) -> None:
         pods = stack.enter_context(serving_pods(arguments.listen, spec.name, trust))
         if arguments.metrics:
             release = os.environ.get("TRELLIS_RELEASE", spec.name)
-            stack.enter_context(serve(arguments.metrics, release, lambda: read_live(pods.now, unix_ns())))
+            live = LiveCollector(release, lambda: read_live(pods.now, unix_ns()))
+            calls = RequestCollector(release, pods.requests)
+            own = ProcessMetrics(release, "coordinator")
+            stack.enter_context(serve(arguments.metrics, [live, calls, own]))
         for trial in trials(spec):
             _run(trial, run, pods)
         pods.close()

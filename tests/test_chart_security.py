@@ -168,7 +168,12 @@ def _flows(manifests: list[Manifest]) -> tuple[set[tuple[str, str, int]], set[tu
 
 
 _FLOWS = {("peers", "peers", 7001), ("peers", "coordinator", 7000), ("peers", "collector", 4317)}
-_TESTED = {("test", "results", 8080), ("test", "coordinator", 9100), ("test", "collector", 4317)}
+_TESTED = {
+    ("test", "results", 8080),
+    ("test", "results", 9100),
+    ("test", "coordinator", 9100),
+    ("test", "collector", 4317),
+}
 _CHURN = {("churn", "coordinator", 7000), ("churn", "collector", 4317)}
 _SPARK = {("analysis", "executor", 0), ("executor", "analysis", 0), ("executor", "executor", 0)}
 _API = {("coordinator", "*", 443), ("coordinator", "*", 6443)}
@@ -206,7 +211,8 @@ def test_peers_may_echo_over_udp_too() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "component", "port"), [("prometheus", "coordinator", 9100), ("results", "results", 8080)]
+    ("value", "component", "port"),
+    [("prometheus", "coordinator", 9100), ("prometheus", "results", 9100), ("results", "results", 8080)],
 )
 def test_metrics_and_results_are_open_to_those_that_ask_for_them_alone(
     value: str, component: str, port: int
