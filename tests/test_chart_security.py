@@ -86,7 +86,8 @@ def test_without_executors_and_pod_churn_the_coordinator_alone_may_see_itself_an
         "verbs": ["get"],
         "resourceNames": ["demo-coordinator-0", "demo-peers-0-0", "demo-peers-0-1"],
     }
-    assert _rights(manifests) == {"demo-coordinator": [own]}
+    events = {"apiGroups": [""], "resources": ["events"], "verbs": ["create"]}
+    assert _rights(manifests) == {"demo-coordinator": [own, events]}
 
 
 def test_the_controller_may_delete_the_pods_of_its_peers_alone() -> None:
