@@ -48,7 +48,8 @@ def collectors(release: str = "demo") -> list[Collector]:
 
     def read() -> list[Reading]:
         for tally in first.histograms.values():
-            tally.add(control_pb2.Histogram(counts=[1] * len(tally.counts), sum=1.0))
+            more = control_pb2.Histogram(counts=[1] * len(tally.counts), sum=1.0)
+            tally.take(control_pb2.Histogram(), more)
         for durations in requests.durations.values():
             durations.add(0.003)
         return [first]

@@ -24,7 +24,7 @@ from trellis.v1 import control_pb2
 
 def tally(*counts: int) -> Tally:
     made = Tally(len(counts))
-    made.add(control_pb2.Histogram(counts=counts, sum=12.0))
+    made.take(control_pb2.Histogram(), control_pb2.Histogram(counts=counts, sum=12.0))
     return made
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import zip_longest
+
 from emulator.runtime.live_histograms import BOUNDS
 from trellis.v1 import control_pb2
 
@@ -13,11 +15,14 @@ class Tally:
         self.counts = [0] * size
         self.sum = 0.0
 
-    def add(self, told: control_pb2.Histogram, sign: int = 1) -> None:
-        """Add what a host told, or take it away with the sign -1."""
-        for index, count in enumerate(told.counts):
-            self.counts[index] += sign * count
-        self.sum += sign * told.sum
+    def take(self, before: control_pb2.Histogram, now: control_pb2.Histogram) -> None:
+        """Take what a host tells now, which contains what it told before.
+
+        No count falls in between, since a scrape may read at any time.
+        """
+        for index, (old, new) in enumerate(zip_longest(before.counts, now.counts, fillvalue=0)):
+            self.counts[index] += new - old
+        self.sum += now.sum - before.sum
 
 
 class LiveTotals:
@@ -32,5 +37,4 @@ class LiveTotals:
         """Take the next report of a host's start, which contains the one `before`."""
         self.cpu_s += now.cpu_s - before.cpu_s
         for name, tally in self.histograms.items():
-            tally.add(getattr(before, name), -1)
-            tally.add(getattr(now, name))
+            tally.take(getattr(before, name), getattr(now, name))
