@@ -52,6 +52,7 @@ def test_figures_that_a_host_has_measured_are_taken() -> None:
     [
         ({"timer_lateness_max_s": math.nan}, "timer_lateness_max_s is nan"),
         ({"cpu_s": -1.0}, "cpu_s is -1.0"),
+        ({"cpu_s": 1e300}, "cpu_s is 1e+300"),
         ({"hops": control_pb2.Histogram(counts=[1, 2])}, "hops has 2 counts, but there are 14"),
         ({"delay_error": control_pb2.Histogram(sum=math.inf)}, "the sum of delay_error is inf"),
     ],

@@ -16,6 +16,8 @@ from trellis.v1 import control_pb2
 
 _LONGEST = 4000
 """The most characters of a host's words that are kept."""
+_MOST = 1e15
+"""The limit of an amount in a report; sums of all hosts stay finite."""
 
 
 def check_peers(coordinator: Coordinator, host: str, peers: Iterable[int]) -> None:
@@ -72,7 +74,7 @@ def check_progress(progress: control_pb2.HostProgress) -> None:
         amounts[f"the sum of {name}"] = told.sum
         if len(told.counts) not in (0, len(bounds) + 1):
             wrong.append(f"{name} has {len(told.counts)} counts, but there are {len(bounds) + 1}")
-    wrong += [f"{name} is {value}" for name, value in amounts.items() if not 0 <= value < math.inf]
+    wrong += [f"{name} is {value}" for name, value in amounts.items() if not 0 <= value < _MOST]
     if wrong:
         raise ControlError(f"{progress.host} told what nobody can have measured: {'; '.join(wrong)}")
 

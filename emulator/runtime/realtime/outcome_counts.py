@@ -10,6 +10,9 @@ from emulator.runtime.live_histograms import HOPS
 from emulator.runtime.realtime.clock import TrialClock
 from emulator.telemetry.context import TraceContext
 
+_MOST_HOPS = 10_000
+"""The most hops that are counted of an outcome, whose number a protocol makes up as it likes."""
+
 
 class OutcomeCounts:
     """What the live metrics tell of outcomes while a trial runs; measures are made from spans instead."""
@@ -26,8 +29,9 @@ class OutcomeCounts:
         """Count an outcome in the operation of this context. A subscription that is in force is none."""
         if isinstance(outcome, Installation):
             return
+        hops = min(max(outcome.hops, 0), _MOST_HOPS)
         self.number += 1
-        self.hops[bisect_left(HOPS, outcome.hops)] += 1
-        self.hops_together += outcome.hops
+        self.hops[bisect_left(HOPS, hops)] += 1
+        self.hops_together += hops
         if context is not None and context.began_ns >= 0:
             self.delays.add((clock.now_ns() - context.began_ns) * 1e-9)
