@@ -23,13 +23,17 @@ MOST_TRIALS = 200
 """The most trials that have series of their own: those that run, and of the others those that began last."""
 
 _OF_RUN: list[tuple[str, str, Callable[[Standing], bool]]] = [
-    ("trellis_run_ended", "Whether every trial of the run has ended, 0 or 1", lambda s: s.ended),
+    ("trellis_run_ended", "This is 1 if every trial of the run has ended, else 0", lambda s: s.ended),
     (
         "trellis_run_analyzed",
-        "Whether there is a summary of the trials as they are, 0 or 1",
+        "This is 1 if there is a summary of the trials as they are, else 0",
         lambda s: s.analyzed,
     ),
-    ("trellis_run_unreadable", "Whether the run directory cannot be read, 0 or 1", lambda s: bool(s.problem)),
+    (
+        "trellis_run_unreadable",
+        "This is 1 if the run directory cannot be read, else 0",
+        lambda s: bool(s.problem),
+    ),
 ]
 _OF_TRIALS: list[
     tuple[type[GaugeMetricFamily] | type[CounterMetricFamily], str, str, Callable[[Progress], float]]

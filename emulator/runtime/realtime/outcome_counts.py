@@ -15,7 +15,7 @@ _MOST_HOPS = 10_000
 
 
 class OutcomeCounts:
-    """What the live metrics tell of outcomes while a trial runs; measures are made from spans instead."""
+    """Counts for those who watch a trial while it runs; measures are made from spans."""
 
     def __init__(self) -> None:
         self.number = 0
