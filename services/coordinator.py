@@ -10,6 +10,7 @@ import contextlib
 import os
 import signal
 import sys
+from functools import partial
 from pathlib import Path
 from threading import Event
 
@@ -21,13 +22,14 @@ from emulator.experiment.run.directory import RunDirectory
 from emulator.experiment.run.runs import NoRun, take_up
 from emulator.files.damage import DamagedFile
 from emulator.fleet.coordinator.authorization import Trust
-from emulator.fleet.coordinator.live_metrics import BadAddress, serve
+from emulator.fleet.coordinator.live_metrics import LiveCollector, RequestCollector
 from emulator.fleet.coordinator.live_reading import read_live
 from emulator.fleet.pods.own_image import own_image
 from emulator.fleet.pods.pod_fleet import PodFleet, serving_pods
+from emulator.fleet.pods.trial_events import TrialEvents, own_events
 from emulator.network.listening import for_grpc
 from emulator.network.loopback import any_port
-from emulator.runtime.progress import Progress
+from emulator.network.metrics_server import BadAddress, ProcessMetrics, serve
 from emulator.runtime.realtime.clock import unix_ns
 from emulator.trials.sweep import about, prepare
 from emulator.trials.trial import FINISHED, describe, run_trial
@@ -72,9 +74,13 @@ def _serve(arguments: argparse.Namespace, told_to_go: Event) -> None:
         pods = stack.enter_context(serving_pods(arguments.listen, spec.name, trust))
         if arguments.metrics:
             release = os.environ.get("TRELLIS_RELEASE", spec.name)
-            stack.enter_context(serve(arguments.metrics, release, lambda: read_live(pods.now, unix_ns())))
+            live = LiveCollector(release, lambda: read_live(pods.now, unix_ns()))
+            calls = RequestCollector(release, pods.requests)
+            own = ProcessMetrics(release, "coordinator")
+            stack.enter_context(serve(arguments.metrics, [live, calls, own]))
+        events = stack.enter_context(own_events(os.environ.get("TRELLIS_RELEASE", spec.name)))
         for trial in trials(spec):
-            _run(trial, run, pods)
+            _run(trial, run, pods, events)
         pods.close()
         print("all trials have ended", flush=True)
         told_to_go.wait()
@@ -96,23 +102,22 @@ def _go(told_to_go: Event) -> None:
     raise KeyboardInterrupt
 
 
-def _run(trial: Trial, run: RunDirectory, pods: PodFleet) -> None:
+def _run(trial: Trial, run: RunDirectory, pods: PodFleet, events: TrialEvents) -> None:
     directory = run.trial(trial.name)
     if directory.read_status().get("state") in (*FINISHED, "failed"):
         return
     print(f"{trial.name} begins", flush=True)
+    events.begin(trial.name)
     fields = about(trial, os.environ.get("TRELLIS_COMMAND", "")) | {"image": own_image()}
     prepare(directory, fields)
     try:
-        fidelity = run_trial(trial.spec, directory, _silent, fields, pods.run)
+        fidelity = run_trial(trial.spec, directory, partial(events.watch, trial.name), fields, pods.run)
     except Exception as error:
         print(f"{trial.name} failed: {describe(error)}", flush=True)
+        events.fail(trial.name, describe(error))
         return
     print(f"{trial.name} is {'valid' if fidelity.valid else 'INVALID'}", *fidelity.reasons, sep="\n  ")
-
-
-def _silent(progress: Progress) -> None:
-    """Print nothing, because `status.json` has the progress."""
+    events.end(trial.name, fidelity.reasons)
 
 
 if __name__ == "__main__":

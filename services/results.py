@@ -18,6 +18,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -27,8 +28,10 @@ from emulator.experiment.run.directory import RunDirectory
 from emulator.network.http_server import BoundedHandler, BoundedServer
 from emulator.network.listening import host_and_port
 from emulator.network.loopback import bracketed, loopback
+from emulator.network.metrics_server import BadAddress, ProcessMetrics, serve
 from emulator.tracing.spans import NOTHING, span
 from emulator.tracing.tracer import Span
+from emulator.trials.run_metrics import RunCollector
 from emulator.trials.run_page import waiting_page
 from emulator.trials.run_progress import Reader
 from emulator.trust.credentials import NoCredentials, read_token
@@ -202,6 +205,7 @@ def main() -> int:
         "--listen", default=os.environ.get("TRELLIS_LISTEN") or f"{bracketed(loopback())}:8080"
     )
     parser.add_argument("--token", type=Path, help="file with the token that readers show")
+    parser.add_argument("--metrics", help="address:port to serve Prometheus at, which needs no token")
     arguments = parser.parse_args()
     try:
         host, port = host_and_port(arguments.listen)
@@ -211,20 +215,31 @@ def main() -> int:
         tell_of_self("results")
         token = read_token(arguments.token) if arguments.token is not None else ""
         server = ResultsServer(host, port, RunDirectory(arguments.run), token)
-    except NoCredentials as error:
+        metrics = _metrics_of(server, arguments.metrics)
+    except (NoCredentials, BadAddress) as error:
         print(error, file=sys.stderr)
         return 1
     except OSError as error:
-        print(f"cannot listen on {arguments.listen}: {error.strerror}", file=sys.stderr)
+        print(f"cannot listen on {error.filename or arguments.listen}: {error.strerror}", file=sys.stderr)
         return 1
     if arguments.experiment is not None:
         server.expect(arguments.experiment)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: threading.Thread(target=server.shutdown).start())
     print(f"listening on {bracketed(host)}:{server.server_address[1]}", flush=True)
-    with server:
+    with server, metrics:
         server.serve_forever()
     return 0 if server.drain(_END_LIMIT) else 1
+
+
+def _metrics_of(server: ResultsServer, listen: str | None) -> AbstractContextManager[object]:
+    """Serve metrics of the server's run at an address, if one is given. Raises BadAddress and OSError."""
+    if listen is None:
+        return contextlib.nullcontext()
+    run = server.run.path
+    release = os.environ.get("TRELLIS_RELEASE", run.name)
+    volume = run.resolve().parent  # the coordinator has not made the run directory yet
+    return serve(listen, [RunCollector(release, server.standing, volume), ProcessMetrics(release, "results")])
 
 
 if __name__ == "__main__":

@@ -137,6 +137,17 @@ def test_what_is_said_after_installing_names_the_next_steps(namespace: str, tmp_
         assert part in said
 
 
+@pytest.mark.parametrize(("value", "kind"), [("podMonitor", "PodMonitor"), ("rules", "PrometheusRule")])
+def test_a_cluster_without_the_operator_of_prometheus_says_so(
+    value: str, kind: str, namespace: str, tmp_path: Path
+) -> None:
+    if kind in kubectl("api-resources", "--api-group=monitoring.coreos.com"):
+        pytest.skip("this cluster has the Prometheus operator's kinds")
+    asked = arguments(tmp_path, {"prometheus": {value: {"enabled": True}}}, experiment(2, 10))
+    with pytest.raises(Refused, match=f"this cluster has no {kind}.*prometheus.{value}.enabled"):
+        helm("--namespace", namespace, "install", "demo", str(CHART), "--dry-run=server", *asked)
+
+
 def _images() -> dict[str, str]:
     return {
         "emulator": f"{IMAGES}trellis-emulator:test",

@@ -327,10 +327,17 @@ def test_executors_are_made_only_when_asked_for() -> None:
 
 
 @pytest.mark.parametrize("scrape", [True, False])
-def test_prometheus_is_told_of_the_coordinator_unless_it_is_not_wanted(scrape: bool) -> None:
-    coordinator = pod_templates(render({"prometheus": {"scrape": scrape}}))["demo-coordinator"]
-    told = coordinator["metadata"]["annotations"].get("prometheus.io/port")
-    assert told == ("9100" if scrape else None)
+def test_prometheus_is_told_of_coordinator_and_results_unless_it_is_not_wanted(scrape: bool) -> None:
+    templates = pod_templates(render({"prometheus": {"scrape": scrape}}))
+    for name in ("demo-coordinator", "demo-results"):
+        told = templates[name]["metadata"]["annotations"].get("prometheus.io/port")
+        assert told == ("9100" if scrape else None)
+
+
+def test_metrics_of_the_results_are_of_the_release() -> None:
+    results = pod_templates(render())["demo-results"]
+    assert environment(results) == {"TRELLIS_RELEASE": "demo"}
+    assert "--metrics=*:9100" in container(results)["command"]
 
 
 @pytest.mark.parametrize("wanted", [True, False])

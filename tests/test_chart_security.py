@@ -86,7 +86,8 @@ def test_without_executors_and_pod_churn_the_coordinator_alone_may_see_itself_an
         "verbs": ["get"],
         "resourceNames": ["demo-coordinator-0", "demo-peers-0-0", "demo-peers-0-1"],
     }
-    assert _rights(manifests) == {"demo-coordinator": [own]}
+    events = {"apiGroups": [""], "resources": ["events"], "verbs": ["create"]}
+    assert _rights(manifests) == {"demo-coordinator": [own, events]}
 
 
 def test_the_controller_may_delete_the_pods_of_its_peers_alone() -> None:
@@ -168,7 +169,12 @@ def _flows(manifests: list[Manifest]) -> tuple[set[tuple[str, str, int]], set[tu
 
 
 _FLOWS = {("peers", "peers", 7001), ("peers", "coordinator", 7000), ("peers", "collector", 4317)}
-_TESTED = {("test", "results", 8080), ("test", "coordinator", 9100), ("test", "collector", 4317)}
+_TESTED = {
+    ("test", "results", 8080),
+    ("test", "results", 9100),
+    ("test", "coordinator", 9100),
+    ("test", "collector", 4317),
+}
 _CHURN = {("churn", "coordinator", 7000), ("churn", "collector", 4317)}
 _SPARK = {("analysis", "executor", 0), ("executor", "analysis", 0), ("executor", "executor", 0)}
 _API = {("coordinator", "*", 443), ("coordinator", "*", 6443)}
@@ -206,7 +212,8 @@ def test_peers_may_echo_over_udp_too() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "component", "port"), [("prometheus", "coordinator", 9100), ("results", "results", 8080)]
+    ("value", "component", "port"),
+    [("prometheus", "coordinator", 9100), ("prometheus", "results", 9100), ("results", "results", 8080)],
 )
 def test_metrics_and_results_are_open_to_those_that_ask_for_them_alone(
     value: str, component: str, port: int

@@ -12,7 +12,7 @@ from test_fleet_truth import in_a_loop, running
 
 from emulator.experiment.plan.draw_plan import draw_plan
 from emulator.fleet.coordinator.coordinator import ControlError, Coordinator
-from emulator.fleet.coordinator.host_words import check_killed, check_peers, check_result
+from emulator.fleet.coordinator.host_words import check_killed, check_peers, check_progress, check_result
 from emulator.fleet.coordinator.service import CoordinatorService
 from trellis.v1 import control_pb2, control_pb2_grpc
 
@@ -45,6 +45,23 @@ def test_figures_that_a_host_has_measured_are_taken() -> None:
     fine = {"loop_stall_s": 0.5, "cpu_s": 2.0, "session_error": told([5], [1], 5.5e-6)}
     check_result(five_peers(), result("host-0", probes=[control_pb2.Probe(sending_host=1)], **fine))
     check_result(five_peers(), result("host-1"))
+
+
+@pytest.mark.parametrize(
+    ("fields", "problem"),
+    [
+        ({"timer_lateness_max_s": math.nan}, "timer_lateness_max_s is nan"),
+        ({"cpu_s": -1.0}, "cpu_s is -1.0"),
+        ({"cpu_s": 1e300}, "cpu_s is 1e+300"),
+        ({"hops": control_pb2.Histogram(counts=[1, 2])}, "hops has 2 counts, but there are 14"),
+        ({"delay_error": control_pb2.Histogram(sum=math.inf)}, "the sum of delay_error is inf"),
+    ],
+)
+def test_a_report_that_nobody_can_have_measured_is_refused(fields: dict[str, Any], problem: str) -> None:
+    with pytest.raises(ControlError) as caught:
+        check_progress(control_pb2.HostProgress(host="host-0", **fields))
+    assert str(caught.value) == f"host-0 told what nobody can have measured: {problem}"
+    check_progress(control_pb2.HostProgress(host="host-0"))
 
 
 USE = control_pb2.LinkUse(waits=told([5], [1], 5.5e-6), busy_s=1.0, busy_bits=1e6)
@@ -103,6 +120,7 @@ async def test_what_is_refused_changes_nothing_and_the_caller_is_told() -> None:
         "Track": control_pb2.TrackRequest(trial="trial", host="host-0", joining=[1]),
         "ReportProgress": control_pb2.HostProgress(trial="trial", host="host-0", tells_up=True, up=[3]),
         "Finish": result("host-0", trial="trial", cpu_s=math.nan),
+        "ReportProgress ": control_pb2.HostProgress(trial="trial", host="host-0", cpu_s=math.nan),
         "ReportKilled": control_pb2.Killed(trial="trial", peer=1, session=3),
     }
     try:
@@ -110,7 +128,7 @@ async def test_what_is_refused_changes_nothing_and_the_caller_is_told() -> None:
             stub = control_pb2_grpc.CoordinatorStub(channel)  # type: ignore[no-untyped-call]
             for name, request in calls.items():
                 with pytest.raises(grpc.aio.AioRpcError) as refused:
-                    await getattr(stub, name)(request, timeout=5)
+                    await getattr(stub, name.strip())(request, timeout=5)
                 assert refused.value.code() is grpc.StatusCode.FAILED_PRECONDITION, name
     finally:
         await service.close()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from urllib.error import HTTPError, URLError
 from urllib.request import urlopen
 
@@ -13,9 +13,23 @@ from prometheus_client.parser import text_string_to_metric_families
 from test_fleet_coordinator import SECOND, begin, plan_of, register, result, spec_of
 
 from emulator.fleet.coordinator.coordinator import Coordinator
-from emulator.fleet.coordinator.live_metrics import HOST_STATES, Reading, serve
-from emulator.fleet.coordinator.live_reading import read_live
+from emulator.fleet.coordinator.live_metrics import HOST_STATES, HostReading, LiveCollector, Reading
+from emulator.fleet.coordinator.live_reading import MOST_HOSTS, read_live
+from emulator.fleet.coordinator.live_totals import Tally
+from emulator.network import metrics_server
+from emulator.network.metrics_server import MetricsServer
+from emulator.runtime.live_histograms import BOUNDS
 from trellis.v1 import control_pb2
+
+
+def tally(*counts: int) -> Tally:
+    made = Tally(len(counts))
+    made.take(control_pb2.Histogram(), control_pb2.Histogram(counts=counts, sum=12.0))
+    return made
+
+
+def serve(listen: str, release: str, read: Callable[[], Sequence[Reading]]) -> MetricsServer:
+    return metrics_server.serve(listen, [LiveCollector(release, read)])
 
 
 def reading(trial: str = "vitis-1", **changes: object) -> Reading:
@@ -34,6 +48,9 @@ def reading(trial: str = "vitis-1", **changes: object) -> Reading:
         "lost_spans": 8,
         "timer_lateness_max_s": 0.009,
         "hosts": {"ready": 10, "lost": 11},
+        "cpu_s": 1.5,
+        "histograms": {name: tally(*range(1, len(bounds) + 2)) for name, bounds in BOUNDS.items()},
+        "slowest": [HostReading("host-3", 4, 5, 0.25, 0.009)],
     }
     return Reading(**values | changes)  # type: ignore[arg-type]
 
@@ -58,7 +75,8 @@ def samples(readings: Sequence[Reading]) -> dict[tuple[str, ...], float]:
 
 def test_a_scrape_tells_of_everything_that_was_read() -> None:
     values = samples([reading()])
-    assert {name: value for (name, *_), value in values.items() if name != "trellis_hosts"} == {
+    told = {name: value for (name, *_), value in values.items() if name != "trellis_hosts"}
+    assert {name: value for name, value in told.items() if not name.endswith("_bucket")} == {
         "trellis_trial_time_seconds": 12.5,
         "trellis_trial_end_seconds": 80,
         "trellis_peers_up": 1,
@@ -70,7 +88,23 @@ def test_a_scrape_tells_of_everything_that_was_read() -> None:
         "trellis_spans_lost_total": 8,
         "trellis_timer_lateness_max_seconds": 0.009,
         "trellis_trial_info": 1,
+        "trellis_hosts_cpu_seconds_total": 1.5,
+        "trellis_host_peers_up": 4,
+        "trellis_host_messages_sent_total": 5,
+        "trellis_host_cpu_seconds_total": 0.25,
+        "trellis_host_timer_lateness_max_seconds": 0.009,
+        "trellis_timer_lateness_seconds_count": 120,
+        "trellis_timer_lateness_seconds_sum": 12,
+        "trellis_delay_error_seconds_count": 120,
+        "trellis_delay_error_seconds_sum": 12,
+        "trellis_delivery_delay_seconds_count": 120,
+        "trellis_delivery_delay_seconds_sum": 12,
+        "trellis_delivery_hops_count": 105,
+        "trellis_delivery_hops_sum": 12,
     }
+    assert values[("trellis_delivery_hops_bucket", "2.0", "vitis-1")] == 1 + 2 + 3
+    assert values[("trellis_delivery_hops_bucket", "+Inf", "vitis-1")] == 105
+    assert values[("trellis_host_peers_up", "host-3", "vitis-1")] == 4
     assert ("trellis_trial_info", "running", "vitis", "vitis-1") in values
 
 
@@ -216,3 +250,44 @@ def test_a_host_that_came_back_unplanned_is_shown_as_restarted(coordinator: Coor
     assert read(coordinator).hosts == {"ready": 1, "starting": 1}
     coordinator.ready(control_pb2.Ready(host="host-1"), 4 * SECOND)
     assert read(coordinator).hosts == {"ready": 1, "restarted": 1}
+
+
+def histogram(*counts: int, name: str = "hops", total: float = 1.0) -> control_pb2.Histogram:
+    return control_pb2.Histogram(counts=[*counts, *[0] * (len(BOUNDS[name]) + 1 - len(counts))], sum=total)
+
+
+def test_histograms_and_processor_time_are_summed_over_hosts_and_over_their_starts(
+    coordinator: Coordinator,
+) -> None:
+    def report(host: str, hops: control_pb2.Histogram, cpu_s: float) -> None:
+        told = control_pb2.HostProgress(host=host, hops=hops, cpu_s=cpu_s)
+        coordinator.note_progress(told, 2 * SECOND)
+
+    report("host-0", histogram(1, 2, total=2), 0.5)
+    report("host-0", histogram(1, 5, total=5), 0.75)
+    report("host-1", histogram(0, 1, total=1), 0.25)
+    again = control_pb2.Registration(host="host-1", address="127.0.0.1:2", start="another")
+    coordinator.register(again, 3 * SECOND)
+    report("host-1", histogram(3, total=0), 0.125)
+    found = read(coordinator)
+    assert (found.histograms["hops"].counts[:3], found.histograms["hops"].sum) == ([4, 6, 0], 6)
+    assert found.cpu_s == 0.75 + 0.25 + 0.125
+
+
+def test_a_host_has_series_once_it_has_told_something_and_until_it_is_lost(coordinator: Coordinator) -> None:
+    assert not read(coordinator).slowest
+    coordinator.note_progress(progress("host-1", peers_up=2, sent=5, cpu_s=0.5), 2 * SECOND)
+    assert list(read(coordinator).slowest) == [HostReading("host-1", 2, 5, 0.5, 0.0)]
+    coordinator.lose("host-1", "silent")
+    assert not read(coordinator).slowest
+
+
+def test_of_many_hosts_the_slowest_alone_have_series() -> None:
+    hosts = MOST_HOSTS + 5
+    spec = spec_of(hosts, runtime={"kind": "kubernetes", "hosts": hosts})
+    coordinator = Coordinator(spec, plan_of(hosts), "experiment", "vitis-1")
+    for index in range(hosts):
+        told = progress(f"host-{index}", timer_lateness_max_s=index)
+        coordinator.note_progress(told, 2 * SECOND)
+    shown = [host.host for host in read(coordinator).slowest]
+    assert shown == [f"host-{index}" for index in range(5, hosts)]

@@ -53,8 +53,8 @@ class Release:
             self._address = f"127.0.0.1:{free.getsockname()[1]}"
         self._started: list[subprocess.Popen[bytes]] = []
 
-    def coordinator(self) -> subprocess.Popen[bytes]:
-        files = ["--experiment", str(self._file), "--run", str(self.run)]
+    def coordinator(self, *options: str) -> subprocess.Popen[bytes]:
+        files = ["--experiment", str(self._file), "--run", str(self.run), *options]
         return self._start("coordinator", ["services.coordinator", *files, "--listen", self._address], {})
 
     def host(self, number: int) -> subprocess.Popen[bytes]:

@@ -88,8 +88,8 @@ EVERYWHERE = """
 import asyncio, socket, threading
 from pathlib import Path
 from emulator.experiment.run.directory import RunDirectory
-from emulator.fleet.coordinator.live_metrics import serve
 from emulator.network.listening import for_grpc
+from emulator.network.metrics_server import serve
 from emulator.telemetry.collector_gate import serve_gate
 from emulator.trust.credentials import Credentials
 from services.results import ResultsServer
@@ -104,7 +104,7 @@ asyncio.run(gate())
 server = ResultsServer("*", 0, RunDirectory(Path("run")))
 socket.create_connection((HOST, server.server_address[1]), 5).close()
 server.server_close()
-with serve("*:0", "demo", lambda: []) as metrics:
+with serve("*:0", []) as metrics:
     socket.create_connection((HOST, metrics.port), 5).close()
 print("all answer")
 """

@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -77,3 +78,11 @@ def test_distributions_of_hosts_add_up(one: list[float], other: list[float]) -> 
     parts[0].merge(Distribution(parts[1].counts(), parts[1].maximum))
     assert list(parts[0].counts()) == list(whole.counts())
     assert parts[0].maximum == whole.maximum
+
+
+def test_counts_by_bounds_hold_each_duration_once() -> None:
+    distribution = Distribution()
+    for milliseconds in (0, 0.5, 0.9, 2, 4, 40):
+        distribution.add(milliseconds * 1e-3)
+    assert distribution.within((0.001, 0.003, 0.01)) == [3, 1, 1, 1]
+    assert distribution.total() == pytest.approx(0.0474, rel=0.032)

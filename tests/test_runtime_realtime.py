@@ -271,6 +271,7 @@ TRACE = wire_pb2.TraceContext(trace_id=bytes(16), span_id=1, depth=1)
         (envelope(type="x" * 201), "a name too long"),
         (envelope(channel="x" * 201), "a name too long"),
         (envelope(sent_ns=2**64 - 1, trace=TRACE), "a time out of range"),
+        (envelope(trace=wire_pb2.TraceContext(trace_id=bytes(16), began_ns=2**63)), "a time out of range"),
         (envelope(trace=wire_pb2.TraceContext(trace_id=b"short")), "no trace's identifier"),
     ],
 )
@@ -299,6 +300,7 @@ def test_a_probe_is_measured_and_no_protocol_sees_it(world: World) -> None:
     (probe,) = world.host.probes.kept
     assert probe.due_ns - probe.sent_ns == pytest.approx(ONE_WAY * 1e9, abs=2)
     assert probe.received_ns >= probe.due_ns
+    assert world.host.probes.errors.maximum == pytest.approx((probe.received_ns - probe.due_ns) * 1e-9)
     assert world.wire.batch().envelopes[0].type == ""
 
 

@@ -85,7 +85,7 @@ def test_a_lookup_that_ends_elsewhere_is_marked_there_alone(world: World) -> Non
     for peer in (0, 1):
         world.add(peer, ModuloLookups)
     look_up(world, 0, 1)
-    world.run(until=lambda: world.host.delivered)
+    world.run(until=lambda: world.host.outcomes.number)
     root, request = world.spans()
     assert marks(root) == {names.PEER: 0, names.LOOKUP: 7}
     told = marks(request)
@@ -97,7 +97,7 @@ def test_a_delivery_from_a_timer_has_a_span_of_its_own(world: World) -> None:
     for peer in (0, 1):
         world.add(peer, LateLookups)
     look_up(world, 0, 1)
-    world.run(until=lambda: world.host.delivered)
+    world.run(until=lambda: world.host.outcomes.number)
     _, request, late = world.spans()
     assert (late.name, late.trace_id, late.parent_span_id) == ("delivery", request.trace_id, request.span_id)
     assert marks(late) == {names.PEER: 1, names.LOOKUP: 7, names.DELIVERED: True, names.HOPS: 1}
@@ -108,7 +108,7 @@ def test_of_what_one_message_delivers_all_but_the_first_has_a_span_of_its_own(wo
     for peer in (0, 1):
         world.add(peer, TwiceLookups)
     look_up(world, 0, 1)
-    world.run(until=lambda: world.host.delivered == 2)
+    world.run(until=lambda: world.host.outcomes.number == 2)
     _, second, request = world.spans()
     assert (second.name, second.parent_span_id) == ("delivery", request.span_id)
     assert [marks(span)[names.LOOKUP] for span in (request, second)] == [7, 8]
@@ -118,10 +118,10 @@ def test_a_delivery_outside_of_any_operation_is_a_trace_of_its_own(world: World)
     toy = world.add(0, ModuloLookups)
     world.add(1, ModuloLookups)
     timer = toy.environment.every(0.01, lambda: toy.environment.deliver(Lookup(7, 1, 0, 2)))
-    world.run(until=lambda: world.host.delivered)
+    world.run(until=lambda: world.host.outcomes.number)
     timer.cancel()
     look_up(world, 0, 1)
-    world.run(until=lambda: world.host.delivered == 2)
+    world.run(until=lambda: world.host.outcomes.number == 2)
     delivery, root, _ = world.spans()
     assert (delivery.name, delivery.parent_span_id) == ("delivery", b"")
     assert delivery.trace_id != root.trace_id
@@ -140,14 +140,14 @@ def test_a_hastened_timer_fires_once_at_once_and_in_its_own_trace(world: World, 
     world.host.sessions[0].operate("lookup", {}, wait)
     toy.environment.set_timer(0.01, waiting[0].hasten)
     toy.environment.set_timer(0.4, lambda: late.append(1))
-    world.run(until=lambda: world.host.delivered)
+    world.run(until=lambda: world.host.outcomes.number)
     assert not late
     root, delivery = world.spans()
     assert (delivery.name, delivery.trace_id) == ("delivery", root.trace_id)
     waiting[0].hasten()
     toy.environment.set_timer(0.6, lambda: late.append(2))
     world.run(until=lambda: 2 in late)
-    assert world.host.delivered == 1
+    assert world.host.outcomes.number == 1
 
 
 def test_a_hastened_periodic_call_is_made_once_more(world: World) -> None:
@@ -165,7 +165,7 @@ def test_a_hastened_periodic_call_is_made_once_more(world: World) -> None:
 def test_a_delivery_on_the_news_that_a_peer_is_gone_has_one_too(world: World) -> None:
     world.add(0, DoubtfulLookups)
     look_up(world, 0, 1)
-    world.run(until=lambda: world.host.delivered)
+    world.run(until=lambda: world.host.outcomes.number)
     root, delivery = world.spans()
     assert (delivery.name, delivery.parent_span_id) == ("delivery", root.span_id)
 
@@ -191,7 +191,7 @@ def test_an_installation_is_marked_and_is_no_delivered_event(world: World) -> No
     assert marks(root) == {names.PEER: 0, names.INTEREST: 4}
     assert marks(delivery) == {names.PEER: 0, names.DELIVERED: True, names.HOPS: 0}
     assert delivery.parent_span_id == root.span_id
-    assert world.host.delivered == 0
+    assert world.host.outcomes.number == 0
 
 
 def test_what_its_own_publisher_is_given_is_no_delivery(world: World) -> None:

@@ -28,7 +28,9 @@ def test_a_trace_follows_messages_and_timers_and_marks_the_delivery(world: World
     world.host.sessions[2].topics.add(9)
     session = world.host.sessions[0]
     session.operate("publish", {}, lambda: floods[0].publish(Event(5, 0, 9)), topic=9, event=5)
-    world.run(until=lambda: world.host.delivered)
+    world.run(until=lambda: world.host.outcomes.number)
+    delays = world.host.outcomes.delays
+    assert len(delays) == 1 and delays.maximum >= 2 * ONE_WAY
     spans = {span.name + str(number): span for number, span in enumerate(world.spans())}
     publish, first, second = spans["publish0"], spans["EventData1"], spans["EventData2"]
     assert {span.trace_id for span in spans.values()} == {publish.trace_id}
@@ -100,8 +102,10 @@ def test_a_trace_context_survives_the_wire(world: World) -> None:
     read = host.read_context(envelope)
     assert read is not None
     assert (read.depth, read.topic, read.event) == (0, 0, 0)
+    assert read.began_ns == trace.began_ns and trace.HasField("began_ns")
+    trace.ClearField("began_ns")
     trace.ClearField("topic")
     trace.ClearField("event")
     read = host.read_context(envelope)
     assert read is not None
-    assert (read.topic, read.event) == (None, -1)
+    assert (read.topic, read.event, read.began_ns) == (None, -1, -1)

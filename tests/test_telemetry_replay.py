@@ -11,7 +11,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2_grpc import (
     TraceServiceServicer,
     add_TraceServiceServicer_to_server,
 )
-from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
+from opentelemetry.proto.trace.v1.trace_pb2 import Span, TracesData
 
 from emulator.experiment.run.directory import TrialDirectory
 from emulator.experiment.run.fidelity import Fidelity
@@ -106,6 +106,36 @@ def test_all_spans_arrive_in_bounded_requests(trial, collector, monkeypatch):
     assert sorted(span.name for span in collector.spans) == sorted(
         ["span 1", *(f"span {n}" for n in range(1, 29))]
     )
+
+
+@pytest.mark.parametrize(
+    ("kind", "numbers", "added"),
+    [
+        (Span.SPAN_KIND_PRODUCER, {names.TOPIC: 7}, ("send", "publish", "topic 7")),
+        (Span.SPAN_KIND_PRODUCER, {}, ("send", "publish", None)),
+        (Span.SPAN_KIND_CONSUMER, {names.TOPIC: 0}, ("process", "process", "topic 0")),
+        (Span.SPAN_KIND_CONSUMER, {}, ("process", "process", "peer 3")),
+        (Span.SPAN_KIND_INTERNAL, {names.TOPIC: 7}, None),
+    ],
+)
+def test_a_backend_is_told_of_messages_by_the_conventions_and_the_files_stay(
+    trial, collector, kind, numbers, added
+):
+    data = TracesData()
+    span = data.resource_spans.add().scope_spans.add().spans.add(trace_id=bytes(16), kind=kind)
+    for key, number in ({names.PEER: 3} | numbers).items():
+        span.attributes.add(key=key).value.int_value = number
+    sink = FileSink(trial.telemetry / "virtual-traces-0.otlp")
+    sink.write(data.SerializeToString(), 1)
+    sink.close()
+    before = (trial.telemetry / "virtual-traces-0.otlp").read_bytes()
+    replay(trial, collector.endpoint, shift=False)
+    (sent,) = collector.spans
+    told = {each.key: each.value.string_value for each in sent.attributes if each.value.string_value}
+    keys = ("operation.type", "operation.name", "destination.name")
+    expected = dict(zip(keys, added or (), strict=False)) | ({"system": "trellis"} if added else {})
+    assert told == {f"messaging.{key}": text for key, text in expected.items() if text is not None}
+    assert (trial.telemetry / "virtual-traces-0.otlp").read_bytes() == before
 
 
 @pytest.mark.parametrize(("ended", "end"), [("2026-11-29T03:45:47+00:00", 1795923947), (None, None)])

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
 
 _EXACT = 64
 """The microseconds below which each duration has a bucket of its own; above, an octave has 32 buckets."""
@@ -65,6 +66,19 @@ class Distribution:
 
     def __len__(self) -> int:
         return self._none + sum(self._counts.values())
+
+    def within(self, bounds: Sequence[float]) -> list[int]:
+        """Return how many durations are within each of these ascending bounds (s), less those before.
+
+        The last count is of those beyond all. What is less than 3.2 % below a bound may count as above it."""
+        found = [0] * (len(bounds) + 1)
+        for bucket, count in self.counts():
+            found[bisect_left(bounds, _upper_edge(bucket) * 1e-6)] += count
+        return found
+
+    def total(self) -> float:
+        """Return the sum of all durations in seconds, each exact to 1 microsecond or 3.2 %."""
+        return sum(_upper_edge(bucket) * count for bucket, count in self.counts()) * 1e-6
 
     def quantile(self, share: float) -> float:
         """Return the duration in seconds that `share` (0 to 1) of all do not exceed; 0 if there are none."""

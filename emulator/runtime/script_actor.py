@@ -62,7 +62,7 @@ class PlannedLife(Life):
 
         Raises what the call raises, with a note of who was asked for what."""
         recorder, at_ns = self.recorder(), self.now_ns()
-        context = recorder.begin(topic, event)
+        context = recorder.begin(topic, event, at_ns)
         try:
             self.resume(context, call)
         except (Exception, SystemExit) as error:

@@ -109,14 +109,15 @@ class Recorder:
         self._span_ids += 1
         return self._span_ids
 
-    def begin(self, topic: int | None = None, event: int = -1) -> TraceContext:
+    def begin(self, topic: int | None = None, event: int = -1, at_ns: int = -1) -> TraceContext:
         """Begin an operation; messages sent in its context are its children. `operation` records it.
 
-        `event` is the number of the publication that the operation is, -1 for another operation.
+        `event` is the number of the publication that the operation is, -1 for another operation; `at_ns` is
+        the time at which a peer was asked for the operation, -1 if none was.
         """
         self._traces_begun += 1
         trace_id = self._trace_prefix + struct.pack(">Q", self._traces_begun)
-        return TraceContext(trace_id, self.next_span_id(), 0, topic, event)
+        return TraceContext(trace_id, self.next_span_id(), 0, topic, event, at_ns)
 
     def operation(
         self,

@@ -22,6 +22,7 @@ from emulator.files.input_facts import counted
 from emulator.telemetry import names
 from emulator.telemetry.backend_traces import BackendTraces, ended_ns
 from emulator.telemetry.endpoint import open_channel
+from emulator.telemetry.messaging import add_messaging
 from emulator.telemetry.otlp_files import read_frames
 from emulator.telemetry.repeated_messages import Contents, scan_once
 
@@ -143,7 +144,7 @@ def _records(contents: Contents, sent: Sent) -> Iterator[TracesData]:
 
 
 def _requests(record: TracesData, offset: int, there: BackendTraces) -> Iterator[ExportTraceServiceRequest]:
-    """Yield requests of a bounded number of spans, with times and trace ids changed."""
+    """Yield requests of a bounded number of spans, made as a backend wants them."""
     for resource in record.resource_spans:
         for attribute in resource.resource.attributes:
             if attribute.key == names.START:
@@ -168,6 +169,7 @@ def _change(span: Span, offset: int, there: BackendTraces) -> None:
     span.end_time_unix_nano += offset
     for event in span.events:
         event.time_unix_nano += offset
+    add_messaging(span)
 
 
 def _export(

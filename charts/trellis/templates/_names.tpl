@@ -45,3 +45,14 @@ annotations: {{- toYaml . | nindent 2 }}
 - {{ $name }}-peers-{{ div $host 1000 }}-{{ mod $host 1000 }}
 {{- end }}
 {{- end -}}
+
+{{/*
+Fails with a hint if a cluster that can be asked has no kind of the Prometheus operator:
+(dict "root" . "kind" "PodMonitor" "value" "podMonitor"). `helm template` cannot ask, and renders.
+*/}}
+{{- define "trellis.monitoring" -}}
+{{- $has := .root.Capabilities.APIVersions.Has (printf "monitoring.coreos.com/v1/%s" .kind) -}}
+{{- if and (not $has) (lookup "v1" "ServiceAccount" .root.Release.Namespace "default") -}}
+{{- fail (printf "this cluster has no %s: install the Prometheus operator's CRDs, or leave prometheus.%s.enabled at false" .kind .value) -}}
+{{- end -}}
+{{- end -}}

@@ -50,6 +50,15 @@ affinity: {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- end -}}
 
+{{/* The annotations of a pod that tell Prometheus where to scrape it. */}}
+{{- define "trellis.scraped" -}}
+{{- if .Values.prometheus.scrape -}}
+prometheus.io/scrape: "true"
+prometheus.io/port: "9100"
+prometheus.io/path: /metrics
+{{- end -}}
+{{- end -}}
+
 {{- define "trellis.podSecurity" -}}
 runAsNonRoot: true
 runAsUser: 65532

@@ -15,6 +15,7 @@ from emulator.experiment.file.spec import Kubernetes, RealTime, TrialSpec
 from emulator.experiment.plan.link_seconds import link_seconds
 from emulator.experiment.plan.tables import Plan, operations_of
 from emulator.experiment.run.telemetry_totals import Written
+from emulator.fleet.coordinator.live_totals import LiveTotals
 from emulator.fleet.coordinator.members import COUNTS, Member
 from emulator.fleet.coordinator.planned_kills import planned_kills
 from emulator.fleet.host.assignment import put_network, put_script, spec_for_hosts
@@ -68,6 +69,7 @@ class Coordinator:
         """The unix time of trial time 0, None until all hosts are ready."""
         self.stopping = False
         """Whether the trial is to end early; the conductor sets it."""
+        self.totals = LiveTotals()
         self.killed: dict[tuple[int, int], control_pb2.Killed] = {}
         """The reports of the churn controller on sessions that end with their pods, by peer and session."""
         self._written: dict[tuple[str, int], Written] = {}
@@ -198,6 +200,7 @@ class Coordinator:
             member.errors.append((progress.error, self.trial_time(at_ns)))
         if progress.HasField("written") and progress.written.start != member.incarnation:
             return control_pb2.ProgressReply()
+        self.totals.take(member.progress, progress)
         member.progress = progress
         if progress.tells_up:
             self._untold.discard(member.name)

@@ -11,10 +11,13 @@ from collections.abc import Iterable, Iterator
 
 from emulator.compact.durations import Distribution
 from emulator.fleet.coordinator.coordinator import ControlError, Coordinator
+from emulator.runtime.live_histograms import BOUNDS
 from trellis.v1 import control_pb2
 
 _LONGEST = 4000
 """The most characters of a host's words that are kept."""
+_MOST = 1e15
+"""The limit of an amount in a report; sums of all hosts stay finite."""
 
 
 def check_peers(coordinator: Coordinator, host: str, peers: Iterable[int]) -> None:
@@ -60,6 +63,20 @@ def check_result(coordinator: Coordinator, result: control_pb2.HostFidelity) -> 
             wrong.append(f"fault {times.fault} has rates in {len(times.rates)} directions")
     if wrong:
         raise ControlError(f"{result.host} told what nobody can have measured: {'; '.join(wrong)}")
+
+
+def check_progress(progress: control_pb2.HostProgress) -> None:
+    """Check the figures of a host's report. Raises ControlError that names those that cannot be."""
+    amounts = {"timer_lateness_max_s": progress.timer_lateness_max_s, "cpu_s": progress.cpu_s}
+    wrong = []
+    for name, bounds in BOUNDS.items():
+        told: control_pb2.Histogram = getattr(progress, name)
+        amounts[f"the sum of {name}"] = told.sum
+        if len(told.counts) not in (0, len(bounds) + 1):
+            wrong.append(f"{name} has {len(told.counts)} counts, but there are {len(bounds) + 1}")
+    wrong += [f"{name} is {value}" for name, value in amounts.items() if not 0 <= value < _MOST]
+    if wrong:
+        raise ControlError(f"{progress.host} told what nobody can have measured: {'; '.join(wrong)}")
 
 
 def _uses(result: control_pb2.HostFidelity) -> Iterator[tuple[str, control_pb2.LinkUse]]:

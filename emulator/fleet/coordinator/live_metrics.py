@@ -2,31 +2,39 @@
 
 from __future__ import annotations
 
-import socket
-import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from http import HTTPStatus
-from types import TracebackType
+from dataclasses import dataclass, field
+from itertools import accumulate
 
-from prometheus_client import CollectorRegistry
-from prometheus_client.exposition import MetricsHandler
 from prometheus_client.metrics_core import (
     CounterMetricFamily,
     GaugeMetricFamily,
+    HistogramMetricFamily,
     InfoMetricFamily,
     Metric,
 )
+from prometheus_client.registry import Collector
 
-from emulator.files.disk import naming
-from emulator.network.http_server import BoundedHandler, BoundedServer
-from emulator.network.listening import ALL, host_and_port
+from emulator.fleet.coordinator.live_totals import Tally
+from emulator.fleet.coordinator.requests import Requests
+from emulator.runtime.live_histograms import BOUNDS, DURATIONS
 
-_STOP_LIMIT = 5.0
-_POLL = 0.1
-"""The most seconds until the server notices that it is to stop."""
 HOST_STATES = ("starting", "ready", "restarted", "lost", "finished")
 """The states of a host; a host is in one of them. "restarted" means ready again after it was away."""
+
+
+@dataclass(frozen=True, slots=True)
+class HostReading:
+    """One host at one moment. Counts are since the trial began, processor time since its last start."""
+
+    host: str
+    peers_up: int
+    sent: int
+    """The messages that its peers sent."""
+    cpu_s: float
+    """The processor time in seconds."""
+    timer_lateness_max_s: float
+    """The greatest lateness of a timer, in wall seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +63,12 @@ class Reading:
     """The greatest lateness of a timer at any host, in wall seconds."""
     hosts: Mapping[str, int]
     """The number of hosts in each of `HOST_STATES`."""
+    cpu_s: float = 0.0
+    """The processor time of the hosts' programs in seconds."""
+    histograms: Mapping[str, Tally] = field(default_factory=dict)
+    """The histograms of all hosts by their names in `BOUNDS`."""
+    slowest: Sequence[HostReading] = ()
+    """The hosts that have series of their own."""
 
 
 _GAUGES: list[tuple[str, str, Callable[[Reading], float]]] = [
@@ -74,14 +88,38 @@ _COUNTERS: list[tuple[str, str, Callable[[Reading], float]]] = [
     ("trellis_messages_sent", "Messages that peers sent", lambda r: r.sent),
     ("trellis_envelopes_dropped", "Envelopes that hosts dropped, which is a fault", lambda r: r.dropped),
     ("trellis_spans_lost", "Spans that could not be written, which is a fault", lambda r: r.lost_spans),
+    ("trellis_hosts_cpu_seconds", "Processor time of the programs of all hosts", lambda r: r.cpu_s),
+]
+_HISTOGRAMS = {
+    "timer_lateness": (
+        "trellis_timer_lateness_seconds",
+        "Wall time by which timers of hosts were late",
+    ),
+    "delay_error": (
+        "trellis_delay_error_seconds",
+        "Difference of achieved and requested one-way delay of probes in wall time, drift of clocks included",
+    ),
+    "delivery_delay": (
+        "trellis_delivery_delay_seconds",
+        "Trial time from the begin of an operation to an outcome, such as a delivery",
+    ),
+    "hops": ("trellis_delivery_hops", "Hops of the overlay that outcomes took"),
+}
+"""The name and the help of each histogram of `BOUNDS`."""
+_OF_HOSTS: list[tuple[type[GaugeMetricFamily] | type[CounterMetricFamily], str, str, str]] = [
+    (GaugeMetricFamily, "trellis_host_peers_up", "Peers of the host that are up", "peers_up"),
+    (
+        GaugeMetricFamily,
+        "trellis_host_timer_lateness_max_seconds",
+        "Wall time by which the latest timer of the host was late",
+        "timer_lateness_max_s",
+    ),
+    (CounterMetricFamily, "trellis_host_messages_sent", "Messages that peers of the host sent", "sent"),
+    (CounterMetricFamily, "trellis_host_cpu_seconds", "Processor time of the host's program", "cpu_s"),
 ]
 
 
-class BadAddress(ValueError):
-    """The text is not an address that a server can listen on."""
-
-
-class LiveCollector:
+class LiveCollector(Collector):
     """A collector that reads the state of the trials each time that Prometheus scrapes."""
 
     def __init__(self, release: str, read: Callable[[], Sequence[Reading]]) -> None:
@@ -102,6 +140,20 @@ class LiveCollector:
             for reading in readings:
                 counter.add_metric([self._release, reading.trial], value(reading))
             yield counter
+        for key, (name, help_text) in _HISTOGRAMS.items():
+            histogram = HistogramMetricFamily(name, help_text, labels=labels)
+            for reading in readings:
+                if key in reading.histograms:
+                    tally = reading.histograms[key]
+                    buckets = _buckets(BOUNDS[key], tally.counts)
+                    histogram.add_metric([self._release, reading.trial], buckets, tally.sum)
+            yield histogram
+        for family, name, help_text, key in _OF_HOSTS:
+            series = family(name, help_text, labels=[*labels, "host"])
+            for reading in readings:
+                for host in reading.slowest:
+                    series.add_metric([self._release, reading.trial, host.host], getattr(host, key))
+            yield series
         hosts = GaugeMetricFamily("trellis_hosts", "Hosts by state", labels=[*labels, "state"])
         trial = InfoMetricFamily("trellis_trial", "What a trial runs and how it stands", labels=labels)
         for reading in readings:
@@ -114,65 +166,35 @@ class LiveCollector:
         yield trial
 
 
-class _Handler(BoundedHandler, MetricsHandler):
-    """One scrape. A scraper may take 10 s to read the answer; a reading that fails is answered with 500."""
+class RequestCollector(Collector):
+    """A collector of the calls of hosts and of the churn controller."""
 
-    timeout = 10.0
+    def __init__(self, release: str, requests: Requests) -> None:
+        self._release = release
+        self._requests = requests
 
-    def do_GET(self) -> None:
-        try:
-            super().do_GET()
-        except OSError:
-            raise  # The scraper has gone, and nobody is left to answer.
-        except Exception:
-            self.send_error(HTTPStatus.INTERNAL_SERVER_ERROR)
-            raise
-
-
-class MetricsServer:
-    """A server that answers Prometheus on one address until it is closed."""
-
-    def __init__(self, server: BoundedServer) -> None:
-        self._server = server
-        self._thread = threading.Thread(
-            target=server.serve_forever, args=(_POLL,), name="metrics", daemon=True
+    def collect(self) -> Iterable[Metric]:
+        """Yield the calls by method and status code, and how long they took by method."""
+        counts = CounterMetricFamily(
+            "trellis_control_requests",
+            "Calls of the coordinator's gRPC service by how they ended",
+            labels=["release", "method", "code"],
         )
-        self._thread.start()
-
-    @property
-    def port(self) -> int:
-        return self._server.server_port
-
-    def __enter__(self) -> MetricsServer:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Stop answering and give the port back."""
-        self._server.shutdown()
-        self._thread.join(_STOP_LIMIT)
-        self._server.server_close()
+        for (method, code), count in sorted(self._requests.ends.copy().items()):
+            counts.add_metric([self._release, method, code], count)
+        yield counts
+        durations = HistogramMetricFamily(
+            "trellis_control_request_duration_seconds",
+            "Wall time of these calls; Register, AwaitStart and AwaitChurn wait for others",
+            labels=["release", "method"],
+        )
+        for method, taken in self._requests.durations.items():
+            buckets = _buckets(DURATIONS, taken.within(DURATIONS))
+            durations.add_metric([self._release, method], buckets, taken.total())
+        yield durations
 
 
-def serve(listen: str, release: str, read: Callable[[], Sequence[Reading]]) -> MetricsServer:
-    """Answer Prometheus at `listen` ("10.1.2.3:9100", "[::1]:0", "*:9100") and at no other address.
-
-    The server calls `read` for each scrape, in a thread of its own. `release` is a label of every metric.
-    Raises BadAddress if `listen` is not an address, OSError if it cannot be bound.
-    """
-    try:
-        host, port = host_and_port(listen)
-    except ValueError as error:
-        raise BadAddress(str(error)) from None
-    registry = CollectorRegistry()
-    registry.register(LiveCollector(release, read))
-    handler = _Handler.factory(registry)
-    with naming(listen):
-        if host != ALL:
-            host = str(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][4][0])
-        server = BoundedServer(host, port, handler)
-    return MetricsServer(server)
+def _buckets(bounds: Sequence[float], counts: Sequence[int]) -> list[tuple[str, float]]:
+    """Return each bound with the count of all that is within it, as Prometheus wants them."""
+    named = [*(str(float(bound)) for bound in bounds), "+Inf"]
+    return list(zip(named, accumulate(counts), strict=True))

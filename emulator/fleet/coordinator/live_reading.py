@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from heapq import nlargest
 
 from emulator.fleet.coordinator.coordinator import Coordinator
-from emulator.fleet.coordinator.live_metrics import Reading
+from emulator.fleet.coordinator.live_metrics import HostReading, Reading
 from emulator.fleet.coordinator.members import COUNTS, Member
+
+MOST_HOSTS = 200
+"""The most hosts of a trial that have series of their own: those with the latest timers."""
 
 
 def read_live(coordinator: Coordinator | None, at_ns: int) -> list[Reading]:
@@ -28,9 +32,30 @@ def read_live(coordinator: Coordinator | None, at_ns: int) -> list[Reading]:
             peers_up=sum(member.progress.peers_up for member in members if not member.lost),
             timer_lateness_max_s=max(member.progress.timer_lateness_max_s for member in members),
             hosts=Counter(_state(coordinator, member) for member in members),
+            cpu_s=coordinator.totals.cpu_s,
+            histograms=coordinator.totals.histograms,
+            slowest=[_of_host(member) for member in _slowest(members)],
             **{name: sum(member.count(name) for member in members) for name in COUNTS},
         )
     ]
+
+
+def _slowest(members: list[Member]) -> list[Member]:
+    """Return the hosts that have told something, and of many those with the latest timers, by index."""
+    told = [member for member in members if member.progress.host and not member.lost]
+    if len(told) > MOST_HOSTS:
+        told = nlargest(MOST_HOSTS, told, key=lambda member: member.progress.timer_lateness_max_s)
+    return sorted(told, key=lambda member: member.index)
+
+
+def _of_host(member: Member) -> HostReading:
+    return HostReading(
+        member.name,
+        member.progress.peers_up,
+        member.count("sent"),
+        member.progress.cpu_s,
+        member.progress.timer_lateness_max_s,
+    )
 
 
 def _trial_state(coordinator: Coordinator) -> str:

@@ -11,8 +11,9 @@ import grpc.aio
 
 from emulator.fleet.coordinator.authorization import UNGUARDED, Trust
 from emulator.fleet.coordinator.coordinator import CONTROLLER, ControlError, Coordinator
-from emulator.fleet.coordinator.host_words import check_killed, check_peers, check_result
+from emulator.fleet.coordinator.host_words import check_killed, check_peers, check_progress, check_result
 from emulator.fleet.coordinator.journal import Journal
+from emulator.fleet.coordinator.requests import Requests
 from emulator.runtime.realtime.clock import unix_ns
 from emulator.runtime.realtime.streams import OPTIONS
 from emulator.tracing import spans
@@ -38,6 +39,8 @@ class CoordinatorService(control_pb2_grpc.CoordinatorServicer):
         self._journal: Journal | None = None
         self._over = False
         self._changed = asyncio.Condition()
+        self.requests = Requests()
+        """How many calls there were, how they ended and how long they took, over all trials."""
 
     async def serve(self, address: str) -> tuple[grpc.aio.Server, str]:
         """Start a server and return it with its address; `host:0` takes a free port.
@@ -47,7 +50,8 @@ class CoordinatorService(control_pb2_grpc.CoordinatorServicer):
         """
         trust = self._trust
         server = grpc.aio.server(
-            options=[*OPTIONS, *trust.credentials.bounds], interceptors=trust.interceptors()
+            options=[*OPTIONS, *trust.credentials.bounds],
+            interceptors=[self.requests, *trust.interceptors()],
         )
         control_pb2_grpc.add_CoordinatorServicer_to_server(self, server)  # type: ignore[no-untyped-call]
         port = trust.credentials.listen(server, address)
@@ -111,6 +115,7 @@ class CoordinatorService(control_pb2_grpc.CoordinatorServicer):
         coordinator = await self._of_trial(request.trial, context)
         at_ns = unix_ns()
         await _allow(context, lambda: check_peers(coordinator, request.host, request.up))
+        await _allow(context, lambda: check_progress(request))
         if request.error or request.written.last_word:
             self._note("note_progress", request, at_ns)
         return coordinator.note_progress(request, at_ns)

@@ -19,6 +19,7 @@ from emulator.fleet.coordinator.conductor import follow
 from emulator.fleet.coordinator.coordinator import Coordinator
 from emulator.fleet.coordinator.fidelity_checks import judge
 from emulator.fleet.coordinator.journal import Journal, replay
+from emulator.fleet.coordinator.requests import Requests
 from emulator.fleet.coordinator.service import CoordinatorService
 from emulator.fleet.host.member import own_versions
 from emulator.fleet.pods.pod_endings import note_endings
@@ -42,6 +43,11 @@ class PodFleet:
         self._service = service
         self.now: Coordinator | None = None
         """The coordinator of the running trial."""
+
+    @property
+    def requests(self) -> Requests:
+        """The calls of all pods."""
+        return self._service.requests
 
     def run(self, spec: TrialSpec, plan: Plan, directory: TrialDirectory, report: Report) -> Fidelity:
         """Run a trial, or take it up where an earlier coordinator left it, and write `fidelity.json`.

@@ -13,7 +13,7 @@ from random import Random
 from typing import Final
 
 from emulator.contract.mistakes import handled
-from emulator.contract.protocol import Installation, Outcome
+from emulator.contract.protocol import Outcome
 from emulator.faults.network_faults import NetworkFaults
 from emulator.messages.message import NOTIFICATION, MalformedMessage, Message
 from emulator.network.access_links import DOWN_LINK_DROP, UP_LINK_DROP
@@ -27,6 +27,7 @@ from emulator.runtime.realtime.clock import TrialClock
 from emulator.runtime.realtime.decoding import A_PEER, Decoder
 from emulator.runtime.realtime.fault_line import FaultLine
 from emulator.runtime.realtime.link_line import LinkLine
+from emulator.runtime.realtime.outcome_counts import OutcomeCounts
 from emulator.runtime.realtime.probes import Probes
 from emulator.runtime.realtime.sent_message import PROBE, Parcel, Passage, Wire, fault_of, read_context
 from emulator.runtime.realtime.session import Session, SessionHost
@@ -87,7 +88,8 @@ class Host(SessionHost):
         self.breaches = Occurrences()
         self.drops = Occurrences()
         self.sent = self.sent_to_other_hosts = self.bounced = self.given_up = 0
-        self.joined = self.asked = self.delivered = 0
+        self.joined = self.asked = 0
+        self.outcomes = OutcomeCounts()
         self.dropped: Counter[str] = Counter()
         """The envelopes that the emulation lost without being asked to, by cause."""
         self.probes = Probes(host_of, clock)
@@ -155,7 +157,7 @@ class Host(SessionHost):
         self._line.go(sender, peer, leaves, message, self._faults.going(self._go, passage, fate, delay))
 
     def hand_over(self, peer: int, outcome: Outcome) -> None:
-        self.delivered += not isinstance(outcome, Installation)
+        self.outcomes.add(outcome, self.context, self.clock)
         if self._handling and self._marked is None:
             self._marked = outcome
         else:
@@ -329,9 +331,7 @@ class Host(SessionHost):
             self.recovery = None
             return
         recorder, topic = self.recorder, sent_in.topic
-        here = TraceContext(
-            sent_in.trace_id, recorder.next_span_id(), sent_in.depth + 1, topic, sent_in.event
-        )
+        here = sent_in.handled_in(recorder.next_span_id())
         interested = topic in session.topics
         self.context = here
         self._handling, self._marked = True, None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from emulator.compact.durations import Distribution
 from emulator.runtime.realtime.clock import TrialClock
 from trellis.v1 import control_pb2
 
@@ -20,15 +21,20 @@ class Probes:
         self._host_of = host_of
         self._clock = clock
         self.kept: list[control_pb2.Probe] = []
+        self.errors = Distribution()
+        """The differences of achieved and requested delay in wall seconds, by the clocks as they were at
+        registration."""
 
     def keep(self, sender: int, sent_ns: int, due_ns: int) -> None:
         """Keep a probe that arrives now. Times are those of the trial."""
+        received_ns = self._clock.now_ns()
+        self.errors.add(abs(received_ns - due_ns) * 1e-9 * self._clock.scale)
         if len(self.kept) < _LIMIT:
             self.kept.append(
                 control_pb2.Probe(
                     sending_host=self._host_of[sender],
                     sent_ns=sent_ns,
                     due_ns=due_ns,
-                    received_ns=self._clock.now_ns(),
+                    received_ns=received_ns,
                 )
             )

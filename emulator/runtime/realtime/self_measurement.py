@@ -15,6 +15,7 @@ from emulator.experiment.file.spec import TrialSpec
 from emulator.experiment.run.telemetry_totals import Written
 from emulator.faults.crossings import Crossing
 from emulator.network.link_use import LinkUse
+from emulator.runtime.live_histograms import histogram_of
 from emulator.runtime.realtime.host import Host
 from emulator.runtime.realtime.script_follower import ScriptFollower
 from trellis.v1 import control_pb2
@@ -141,13 +142,18 @@ def progress_of(host: Host) -> control_pb2.HostProgress:
     return control_pb2.HostProgress(
         peers_up=len(host.sessions),
         asked=host.asked,
-        delivered=host.delivered,
+        delivered=host.outcomes.number,
         sent=host.sent,
         dropped=host.dropped.total(),
         lost_spans=host.recorder.lost_spans,
         joined=host.joined,
         timer_lateness_max_s=host.agenda.lateness.maximum,
         written=told_of(host.recorder.written()),
+        cpu_s=time.process_time(),
+        timer_lateness=histogram_of(host.agenda.lateness),
+        delay_error=histogram_of(host.probes.errors),
+        delivery_delay=histogram_of(host.outcomes.delays),
+        hops=control_pb2.Histogram(counts=host.outcomes.hops, sum=host.outcomes.hops_together),
     )
 
 

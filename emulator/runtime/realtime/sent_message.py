@@ -150,6 +150,8 @@ def write_context(context: TraceContext, trace: wire_pb2.TraceContext) -> None:
         trace.topic = context.topic
     if context.event >= 0:
         trace.event = context.event
+    if context.began_ns >= 0:
+        trace.began_ns = context.began_ns
 
 
 def read_context(envelope: wire_pb2.Envelope) -> TraceContext | None:
@@ -163,6 +165,7 @@ def read_context(envelope: wire_pb2.Envelope) -> TraceContext | None:
         trace.depth - 1,
         trace.topic if trace.HasField("topic") else None,
         trace.event if trace.HasField("event") else -1,
+        trace.began_ns if trace.HasField("began_ns") else -1,
     )
 
 
@@ -175,6 +178,9 @@ def fault_of(envelope: wire_pb2.Envelope, host_of: Sequence[int], own: int) -> s
         return "a name too long"
     if envelope.sent_ns >= _TIME_LIMIT or envelope.due_ns >= _TIME_LIMIT:
         return "a time out of range"
-    if envelope.HasField("trace") and len(envelope.trace.trace_id) != _TRACE_ID_BYTES:
-        return "no trace's identifier"
+    if envelope.HasField("trace"):
+        if len(envelope.trace.trace_id) != _TRACE_ID_BYTES:
+            return "no trace's identifier"
+        if envelope.trace.began_ns >= _TIME_LIMIT:
+            return "a time out of range"
     return ""

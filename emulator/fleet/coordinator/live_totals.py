@@ -1,0 +1,40 @@
+"""Sums over all hosts of a trial, kept as reports come because a scrape cannot add up thousands of hosts."""
+
+from __future__ import annotations
+
+from itertools import zip_longest
+
+from emulator.runtime.live_histograms import BOUNDS
+from trellis.v1 import control_pb2
+
+
+class Tally:
+    """The counts of one histogram, by bounds of `BOUNDS`, and the sum of what was counted."""
+
+    def __init__(self, size: int) -> None:
+        self.counts = [0] * size
+        self.sum = 0.0
+
+    def take(self, before: control_pb2.Histogram, now: control_pb2.Histogram) -> None:
+        """Take what a host tells now, which contains what it told before.
+
+        No count falls in between, since a scrape may read at any time.
+        """
+        for index, (old, new) in enumerate(zip_longest(before.counts, now.counts, fillvalue=0)):
+            self.counts[index] += new - old
+        self.sum += now.sum - before.sum
+
+
+class LiveTotals:
+    """The histograms and the processor time of all starts of hosts, as far as they told."""
+
+    def __init__(self) -> None:
+        self.histograms = {name: Tally(len(bounds) + 1) for name, bounds in BOUNDS.items()}
+        self.cpu_s = 0.0
+        """The processor time of the hosts' programs in seconds."""
+
+    def take(self, before: control_pb2.HostProgress, now: control_pb2.HostProgress) -> None:
+        """Take the next report of a host's start, which contains the one `before`."""
+        self.cpu_s += now.cpu_s - before.cpu_s
+        for name, tally in self.histograms.items():
+            tally.take(getattr(before, name), getattr(now, name))
