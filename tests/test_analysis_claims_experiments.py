@@ -40,6 +40,10 @@ OF_TWITTER = [
     "workload.subscriptions.kind is edges, the paper's a sample of Twitter with 80 subscriptions a peer",
 ]
 
+OF_COLD_BOOT = [
+    "peers is 500, the paper's 5,000",
+    "attackers.number is not set, the paper's 4,000",
+]
 SMALL_GRAPH = ["peers is 1,000, the paper's 10,000"]
 OF_EDITORS = [
     "peers is 3,099, the paper's 10,000",
@@ -83,6 +87,9 @@ def results(file: str, *options: str) -> list[VariantResult]:
         ("G4", "gossipsub/loss.yaml", [], []),
         ("G5", "gossipsub/sybils.yaml", [], []),
         ("G6", "gossipsub/eclipse.yaml", [], []),
+        ("G7", "gossipsub/censor.yaml", ["peers=3000", "attackers.share=null", "attackers.number=2000"], []),
+        ("G8", "gossipsub/surprises.yaml", [], OF_COLD_BOOT),
+        ("G9", "gossipsub/surprises.yaml", [], OF_COLD_BOOT),
         ("X1", "kademlia/lookups.yaml", [], []),
         ("X2", "kademlia/lookups.yaml", [], []),
         ("X3", "kademlia/failures.yaml", [], []),
