@@ -117,6 +117,25 @@ def test_experiments_have_every_number_of_their_claims(
     assert [n.what for n in found.numbers if n.outcome == "not measured"] == []
 
 
+@pytest.mark.parametrize(
+    ("name", "file", "measures"),
+    [
+        ("H3", "hyparview/failures.yaml", ["broadcast_reliability_after_fault"] * 3),
+        ("H4", "hyparview/failures.yaml", ["broadcast_reliability_after_fault"] * 2),
+        ("M1", "magnet/correlation.yaml", ["", "", "", "overhead_popular"]),
+        ("M4", "magnet/hierarchical-topics.yaml", ["popularity_exponent", "", "", "", ""]),
+        ("Q1", "quasar/coverage.yaml", ["coverage", "", "", "", "coverage"]),
+    ],
+)
+def test_a_number_of_one_measure_in_some_variants_stands_in_its_figure(
+    name: str, file: str, measures: list[str]
+) -> None:
+    (found,) = judge([name], results(file))
+    assert [number.measure for number in found.numbers] == measures
+    bounds = {(n.low, n.high) != (None, None) for n in found.numbers if n.measure}
+    assert bounds == {True}
+
+
 def test_copies_that_idontwant_saves_are_judged_over_links_of_the_models_rate_alone() -> None:
     (found,) = judge(["G3"], results("gossipsub/large-messages.yaml"))
     (number,) = found.numbers

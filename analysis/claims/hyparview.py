@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from analysis.claims.bounds import about, at_least, at_most, between
-from analysis.claims.claim import Claim, Find, Number, Variants, each, of_system
+from analysis.claims.claim import Claim, Find, Number, OfSome, Variants, each, of_system
 from analysis.measures.variant_results import VariantResult
 
 _SYSTEM = "flood-hyparview"
@@ -47,7 +47,6 @@ def _unnoticed(variants: Variants) -> list[VariantResult]:
 
 def _at_share(low: float, high: float) -> Find:
     """Return a function that finds the reliability where `low` to `high` of the peers crashed."""
-    reliability = each(_AFTER)
 
     def share(variant: VariantResult) -> float:
         crashed: list[float] = [
@@ -55,7 +54,7 @@ def _at_share(low: float, high: float) -> Find:
         ]
         return max(crashed)
 
-    return lambda variants: reliability([v for v in variants if low <= share(v) <= high])
+    return OfSome(lambda variants: [v for v in variants if low <= share(v) <= high], each(_AFTER))
 
 
 def _graph(low: float, high: float, clustering: float) -> tuple[Number, ...]:
