@@ -76,6 +76,7 @@ def _shortened(
     flat = {told: dict(_parts(value)) for told, value in mappings.items()}
     lacking = [dict[str, Any]() for value in given if not isinstance(value, Mapping)]
     same = _equal_parts([*flat.values(), *lacking])
+    names_key = any(label(key, value) for value in given if not value)
     words = {}
     for told, value in mappings.items():
         beside = set[str]()
@@ -84,7 +85,11 @@ def _shortened(
                 above = part.removesuffix("kind")
                 beside |= {each for each in flat[told] if each.startswith(above) and each != part}
         kept = _kept(value, same | beside)
-        words[told] = (label(key, kept) if kept else "") or label(key, dict(value))
+        is_whole = len(dict(_parts(kept))) == len(flat[told])
+        text = label(key, kept) if kept else ""
+        if names_key and kept and not is_whole and not any(isinstance(of, Mapping) for of in kept.values()):
+            text = label(key, {key: kept})
+        words[told] = text or label(key, dict(value))
     return words if len(set(words.values())) == len(words) else {}
 
 

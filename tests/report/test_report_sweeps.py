@@ -271,7 +271,7 @@ REGIONS = {"kind": "regions", "table": "ibm-cloud-2024", "regions": [{"name": "t
         ("system.parameters", ({"v": 1, "d": 8, "x": {}}, {"v": 1, "d": 9}), ["d 8", "d 9"]),
         ("system.parameters", ({"membership": {}}, {"d": 9}), ["defaults", "d 9"]),
         ("telemetry", ({}, {"d": 9}), ["defaults", "d 9"]),
-        ("attackers", (None, *SYBILS), ["no attackers", "share 0.1", "share 0.3"]),
+        ("attackers", (None, *SYBILS), ["no attackers", "attackers share 0.1", "attackers share 0.3"]),
         (
             "churn",
             ({}, {"crash": SYBILS[0]}, {"crash": SYBILS[1]}),
