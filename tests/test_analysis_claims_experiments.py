@@ -136,6 +136,12 @@ def test_a_number_of_one_measure_in_some_variants_stands_in_its_figure(
     assert bounds == {True}
 
 
+def test_many_senders_are_judged_with_time_outs_above_the_depth_of_the_tree_alone() -> None:
+    (found,) = judge(["E2"], results("plumtree/senders.yaml"))
+    for number in found.numbers:
+        assert list(number.measured) == ["plumtree-hyparview.missing_timeout=10s"]
+
+
 def test_copies_that_idontwant_saves_are_judged_over_links_of_the_models_rate_alone() -> None:
     (found,) = judge(["G3"], results("gossipsub/large-messages.yaml"))
     (number,) = found.numbers

@@ -71,7 +71,7 @@ def _has_censor(variant: VariantResult) -> bool:
 
 def _attacks_at_once(variant: VariantResult) -> bool:
     """Return whether attackers attack from the beginning."""
-    return float(str(variant.get("attackers.at")).split()[0]) == 0
+    return variant.seconds("attackers.at") == 0
 
 
 def _surprise(name: str, statement: str, chosen: Chosen, needs: str, setting: Setting) -> Claim:

@@ -26,15 +26,8 @@ def _of_size(peers: int) -> Callable[[Variants], list[VariantResult]]:
 
 def _crashed(variants: Variants, *, noticed: bool) -> list[VariantResult]:
     return [
-        v
-        for v in of_system(variants, _SYSTEM)
-        if v.get("faults") and (_seconds(v.get(_KEEPALIVE)) > 0) is noticed
+        v for v in of_system(variants, _SYSTEM) if v.get("faults") and (v.seconds(_KEEPALIVE) > 0) is noticed
     ]
-
-
-def _seconds(keepalive: object) -> float:
-    """Return a duration in seconds, which a variant has as a number or as a text."""
-    return float(str(keepalive).split()[0])
 
 
 def _noticed(variants: Variants) -> list[VariantResult]:
