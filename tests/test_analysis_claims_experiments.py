@@ -40,6 +40,10 @@ OF_TWITTER = [
     "workload.subscriptions.kind is edges, the paper's a sample of Twitter with 80 subscriptions a peer",
 ]
 
+OF_COLD_BOOT = [
+    "peers is 500, the paper's 5,000",
+    "attackers.number is not set, the paper's 4,000",
+]
 SMALL_GRAPH = ["peers is 1,000, the paper's 10,000"]
 OF_EDITORS = [
     "peers is 3,099, the paper's 10,000",
@@ -83,6 +87,9 @@ def results(file: str, *options: str) -> list[VariantResult]:
         ("G4", "gossipsub/loss.yaml", [], []),
         ("G5", "gossipsub/sybils.yaml", [], []),
         ("G6", "gossipsub/eclipse.yaml", [], []),
+        ("G7", "gossipsub/censor.yaml", ["peers=3000", "attackers.share=null", "attackers.number=2000"], []),
+        ("G8", "gossipsub/surprises.yaml", [], OF_COLD_BOOT),
+        ("G9", "gossipsub/surprises.yaml", [], OF_COLD_BOOT),
         ("X1", "kademlia/lookups.yaml", [], []),
         ("X2", "kademlia/lookups.yaml", [], []),
         ("X3", "kademlia/failures.yaml", [], []),
@@ -108,6 +115,31 @@ def test_experiments_have_every_number_of_their_claims(
     (found,) = judge([name], results(file, *options))
     assert found.differs == differs
     assert [n.what for n in found.numbers if n.outcome == "not measured"] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "file", "measures"),
+    [
+        ("H3", "hyparview/failures.yaml", ["broadcast_reliability_after_fault"] * 3),
+        ("H4", "hyparview/failures.yaml", ["broadcast_reliability_after_fault"] * 2),
+        ("M1", "magnet/correlation.yaml", ["", "", "", "overhead_popular"]),
+        ("M4", "magnet/hierarchical-topics.yaml", ["popularity_exponent", "", "", "", ""]),
+        ("Q1", "quasar/coverage.yaml", ["coverage", "", "", "", "coverage"]),
+    ],
+)
+def test_a_number_of_one_measure_in_some_variants_stands_in_its_figure(
+    name: str, file: str, measures: list[str]
+) -> None:
+    (found,) = judge([name], results(file))
+    assert [number.measure for number in found.numbers] == measures
+    bounds = {(n.low, n.high) != (None, None) for n in found.numbers if n.measure}
+    assert bounds == {True}
+
+
+def test_many_senders_are_judged_with_time_outs_above_the_depth_of_the_tree_alone() -> None:
+    (found,) = judge(["E2"], results("plumtree/senders.yaml"))
+    for number in found.numbers:
+        assert list(number.measured) == ["plumtree-hyparview.missing_timeout=10s"]
 
 
 def test_copies_that_idontwant_saves_are_judged_over_links_of_the_models_rate_alone() -> None:

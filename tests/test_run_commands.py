@@ -261,6 +261,22 @@ def test_clean_keeps_runs_that_run_and_folders_with_other_files(trellis: Callabl
     assert "runs/own is kept: it has paper.tex, which Trellis did not make" in result.stderr
 
 
+def test_clean_lists_as_json_what_it_removes_and_asks_nothing(trellis: Callable[..., Result]) -> None:
+    made("good", "valid", "valid", valid=True)
+    made("bad", "valid", "invalid", valid=False)
+    unsaid = trellis("clean", "--failed", "--json", input="y\n")
+    assert unsaid.exit_code == 2 and "Add --dry-run to list runs, or --yes to remove them" in unsaid.stderr
+    listed = trellis("clean", "--failed", "--json", "--dry-run")
+    assert left() == {"bad", "good"}
+    removed = trellis("clean", "--failed", "--json", "--yes")
+    for result in (listed, removed):
+        assert [(each["run"], each["verdict"]) for each in json.loads(result.stdout)] == [
+            ("runs/bad", "invalid")
+        ]
+    assert left() == {"good"}
+    assert json.loads(trellis("clean", "--failed", "--json", "--yes").stdout) == []
+
+
 def test_clean_wants_to_be_told_which_runs(trellis: Callable[..., Result]) -> None:
     made("a", "failed", "failed")
     for options, told in (((), "say which runs"), (("--older-than", "30"), "a duration needs a number")):

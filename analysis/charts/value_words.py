@@ -71,13 +71,12 @@ def _shortened(
     mappings: Mapping[str, Mapping[str, Any]],
     label: Callable[[str, Any], str],
 ) -> dict[str, str]:
-    """Return words for mappings without the parts that all values of the key have, and without what stands
-    beside a `kind` that no other value has; none if these words do not tell them apart."""
+    """Return words for mappings without equal parts, and without what stands beside a `kind` that no other
+    value has; none if these words do not tell them apart."""
     flat = {told: dict(_parts(value)) for told, value in mappings.items()}
-    same = set[str]()
-    if all(isinstance(value, Mapping) for value in given):
-        first, *others = flat.values()
-        same = {part for part, of in first.items() if all(part in o and o[part] == of for o in others)}
+    lacking = [dict[str, Any]() for value in given if not isinstance(value, Mapping)]
+    same = _equal_parts([*flat.values(), *lacking])
+    names_key = any(label(key, value) for value in given if not value)
     words = {}
     for told, value in mappings.items():
         beside = set[str]()
@@ -85,8 +84,34 @@ def _shortened(
             if part.rpartition(".")[2] == "kind" and sum(o.get(part) == kind for o in flat.values()) == 1:
                 above = part.removesuffix("kind")
                 beside |= {each for each in flat[told] if each.startswith(above) and each != part}
-        words[told] = label(key, _kept(value, same | beside)) or label(key, dict(value))
+        kept = _kept(value, same | beside)
+        is_whole = len(dict(_parts(kept))) == len(flat[told])
+        text = label(key, kept) if kept else ""
+        if names_key and kept and not is_whole and not any(isinstance(of, Mapping) for of in kept.values()):
+            text = label(key, {key: kept})
+        words[told] = text or label(key, dict(value))
     return words if len(set(words.values())) == len(words) else {}
+
+
+def _equal_parts(flat: Sequence[Mapping[str, Any]]) -> set[str]:
+    """Return the dotted keys of parts that are equal wherever the mapping around them is.
+
+    Where some lack that mapping, these parts count only if each of the others has a further part in it, by
+    which it is told.
+    """
+    found = set[str]()
+    for above in {part.rpartition(".")[0] for of in flat for part in of}:
+        begun = f"{above}." if above else ""
+        having = [of for of in flat if any(part.startswith(begun) for part in of)]
+        equal = {
+            part
+            for part, value in having[0].items()
+            if part.startswith(begun) and all(part in of and of[part] == value for of in having)
+        }
+        further = (any(part.startswith(begun) and part not in equal for part in of) for of in having)
+        if len(having) == len(flat) or all(further):
+            found |= equal
+    return found
 
 
 def _kept(value: Mapping[str, Any], left_out: Set[str], above: str = "") -> dict[str, Any]:

@@ -1,14 +1,17 @@
-"""Claims about GossipSub: what models of the specifications' rules say of 1,000 peers.
+"""Claims about GossipSub: what models of the specifications' rules say of 1,000 peers, and three attacks.
 
 The evaluation report (Vyzovitis et al., 2020) has curves of a test bed, and hardly any numbers that another
-network could be held against. So these numbers are of our own models of the rules.
+network could be held against. So the numbers of G1 to G6 are of our own models of the rules. G7 to G9 are the
+directions that the report states of three attacks: v1.1 delivers every message, v1.0 loses some and is later.
+The report's text was not at hand: the directions are from memory, and the numbers of peers are those with
+which others repeated it (the test plan of leobago/BSC-ETH2: 100 publishers, 900 others, and attackers).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from analysis.claims.bounds import at_least, at_most, between
+from analysis.claims.bounds import above, at_least, at_most, below, between
 from analysis.claims.claim import (
     Claim,
     Find,
@@ -27,6 +30,8 @@ from analysis.measures.variant_results import VariantResult
 
 _VERSION = "system.parameters.version"
 _MODEL: Setting = {"peers": 1000}
+_FOUR_SYBILS: Setting = {"peers": 5000, "attackers.number": 4000}
+"""The peers of the report where four of five are Sybils."""
 _RATE = "50 Mbit/s"
 """The rate of the links that the model of IDONTWANT has."""
 Chosen = Callable[[VariantResult], bool]
@@ -45,18 +50,63 @@ def _is_of(version: str) -> Chosen:
     return lambda variant: variant.get(_VERSION) == version
 
 
-def _attacks(kind: str, targeted: bool) -> Callable[[Variants], list[VariantResult]]:
-    """Return a function that selects the variants under this attack, with or without a target."""
+def _attacked(kind: str, chosen: Chosen) -> Callable[[Variants], list[VariantResult]]:
+    """Return a function that selects the chosen variants under this attack."""
 
     def among(variants: Variants) -> list[VariantResult]:
-        return [
-            v
-            for v in _all(variants)
-            if v.get("attackers.behaviour.kind") == kind
-            and (v.get("attackers.behaviour.target") is not None) == targeted
-        ]
+        attacked = [v for v in _all(variants) if v.get("attackers.behaviour.kind") == kind]
+        return [v for v in attacked if chosen(v)]
 
     return among
+
+
+def _has_target(variant: VariantResult) -> bool:
+    return variant.get("attackers.behaviour.target") is not None
+
+
+def _has_censor(variant: VariantResult) -> bool:
+    """Return whether attackers withhold the messages of one publisher alone."""
+    return variant.get("attackers.behaviour.publisher") is not None
+
+
+def _attacks_at_once(variant: VariantResult) -> bool:
+    """Return whether attackers attack from the beginning."""
+    return variant.seconds("attackers.at") == 0
+
+
+def _surprise(name: str, statement: str, chosen: Chosen, needs: str, setting: Setting) -> Claim:
+    """Return a claim that v1.1 delivers all under an attack of Sybils, where v1.0 loses messages and time."""
+    among = _attacked("mesh-sybil", chosen)
+
+    def pairs(variants: Variants) -> list[Pair]:
+        attacked = among(variants)
+        return [
+            Pair(f"{old.name} to {new.name}", old, new)
+            for old in attacked
+            for new in attacked
+            if _is_of("1.0")(old) and _is_of("1.1")(new)
+        ]
+
+    return Claim(
+        name,
+        statement,
+        among,
+        needs,
+        setting,
+        (
+            Number("hit ratio with v1.1", at_least(1, "share"), _where(_is_of("1.1"), each("hit_ratio"))),
+            Number(
+                "hit ratio with v1.0 to that with v1.1",
+                below(1, "times"),
+                of_pair(pairs, "hit_ratio", ratio),
+            ),
+            Number(
+                "mean delay with v1.0 to that with v1.1",
+                above(1, "times"),
+                of_pair(pairs, "delay_ms", ratio),
+            ),
+        ),
+    )
 
 
 def _where(chosen: Chosen, find: Find) -> Find:
@@ -172,7 +222,7 @@ GOSSIPSUB = (
     Claim(
         "G5",
         "Scores take Sybils that forward nothing out of the meshes.",
-        _attacks("black-hole", False),
+        _attacked("black-hole", lambda v: not _has_target(v)),
         "variants of GossipSub with black holes",
         _MODEL,
         (
@@ -193,8 +243,8 @@ GOSSIPSUB = (
         "G6",
         "A target that a hundred attackers graft loses all honest members of its mesh with v1.0, and keeps "
         "most with v1.1.",
-        _attacks("mesh-sybil", True),
-        "variants of GossipSub with Sybils that have a target",
+        _attacked("mesh-sybil", lambda v: _has_target(v) and not _has_censor(v)),
+        "variants of GossipSub with Sybils that have a target and are no censors",
         _MODEL,
         (
             Number(
@@ -208,5 +258,26 @@ GOSSIPSUB = (
                 _where(_is_of("1.1"), each("mesh_honest_target")),
             ),
         ),
+    ),
+    _surprise(
+        "G7",
+        "The messages of a censored publisher reach all with v1.1, and are lost and late with v1.0.",
+        _has_censor,
+        "variants of GossipSub with Sybils that censor a publisher",
+        {"peers": 3000, "attackers.number": 2000},
+    ),
+    _surprise(
+        "G8",
+        "With Sybils that attack from the beginning v1.1 delivers all, and v1.0 loses messages and is later.",
+        lambda v: not _has_target(v) and _attacks_at_once(v),
+        "variants of GossipSub with Sybils that attack from the beginning",
+        _FOUR_SYBILS,
+    ),
+    _surprise(
+        "G9",
+        "With Sybils that behave well at first v1.1 delivers all, and v1.0 loses messages and is later.",
+        lambda v: not _has_target(v) and not _attacks_at_once(v),
+        "variants of GossipSub with Sybils that attack later",
+        _FOUR_SYBILS,
     ),
 )

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from analysis.claims.bounds import about, at_least, at_most, between
-from analysis.claims.claim import Claim, Find, Number, Variants, each, of_system
+from analysis.claims.claim import Claim, Find, Number, OfSome, Variants, each, of_system
 from analysis.measures.variant_results import VariantResult
 
 _SYSTEM = "flood-hyparview"
@@ -26,15 +26,8 @@ def _of_size(peers: int) -> Callable[[Variants], list[VariantResult]]:
 
 def _crashed(variants: Variants, *, noticed: bool) -> list[VariantResult]:
     return [
-        v
-        for v in of_system(variants, _SYSTEM)
-        if v.get("faults") and (_seconds(v.get(_KEEPALIVE)) > 0) is noticed
+        v for v in of_system(variants, _SYSTEM) if v.get("faults") and (v.seconds(_KEEPALIVE) > 0) is noticed
     ]
-
-
-def _seconds(keepalive: object) -> float:
-    """Return a duration in seconds, which a variant has as a number or as a text."""
-    return float(str(keepalive).split()[0])
 
 
 def _noticed(variants: Variants) -> list[VariantResult]:
@@ -47,7 +40,6 @@ def _unnoticed(variants: Variants) -> list[VariantResult]:
 
 def _at_share(low: float, high: float) -> Find:
     """Return a function that finds the reliability where `low` to `high` of the peers crashed."""
-    reliability = each(_AFTER)
 
     def share(variant: VariantResult) -> float:
         crashed: list[float] = [
@@ -55,7 +47,7 @@ def _at_share(low: float, high: float) -> Find:
         ]
         return max(crashed)
 
-    return lambda variants: reliability([v for v in variants if low <= share(v) <= high])
+    return OfSome(lambda variants: [v for v in variants if low <= share(v) <= high], each(_AFTER))
 
 
 def _graph(low: float, high: float, clustering: float) -> tuple[Number, ...]:

@@ -18,6 +18,7 @@ from analysis.claims.claim import (
     Find,
     Found,
     Number,
+    OfSome,
     Pair,
     Variants,
     each,
@@ -179,9 +180,8 @@ def _is_skewed(variant: VariantResult) -> bool:
     return bool(variant.get(f"{_RATES}.kind") == "power-law")
 
 
-def _popular(variants: Variants) -> Found:
-    ours = [pair.ours for pair in _pairs(variants)]
-    return each("overhead_popular")([v for v in ours if _is_skewed(v)])
+def _with_skewed_rates(variants: Variants) -> list[VariantResult]:
+    return [pair.ours for pair in _pairs(variants) if _is_skewed(pair.ours)]
 
 
 def _with_several_sizes(variants: Variants) -> list[Pair]:
@@ -194,12 +194,10 @@ def _with_most_topics(variants: Variants) -> list[Pair]:
     return found[-1:]
 
 
-def _exponent(variants: Variants) -> Found:
-    figure_7 = {_HOMOPHILY: 2, _INITIAL: 0.1, _PER_PEER: 16}
+def _of_figure_7(variants: Variants) -> list[VariantResult]:
+    setting = {_HOMOPHILY: 2, _INITIAL: 0.1, _PER_PEER: 16}
     ours = [pair.ours for pair in _pairs(variants)]
-    return each("popularity_exponent")(
-        [v for v in ours if all(v.get(key) == value for key, value in figure_7.items())]
-    )
+    return [v for v in ours if all(v.get(key) == value for key, value in setting.items())]
 
 
 def _turned(variants: Variants) -> list[Pair]:
@@ -245,7 +243,7 @@ MAGNET = (
             Number(
                 'overhead of the 100 most popular topics with rates by a power law ("almost no")',
                 about(0, "share"),
-                _popular,
+                OfSome(_with_skewed_rates, each("overhead_popular")),
             ),
         ),
     ),
@@ -304,7 +302,7 @@ MAGNET = (
             Number(
                 "exponent of the popularity of topics with lambda 2, initFrac 10 % and Z 16",
                 about(1.68, ""),
-                _exponent,
+                OfSome(_of_figure_7, each("popularity_exponent")),
             ),
             Number("relays saved", between(0.2, 0.6, "share", better="higher"), _saved),
             Number(

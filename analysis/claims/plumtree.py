@@ -32,7 +32,7 @@ def _patient(variants: Variants) -> list[VariantResult]:
         for v in _over(variants)
         if v.get("workload.broadcast.senders") is None
         and not v.get("faults")
-        and float(str(v.get(_TIMEOUT)).split()[0]) >= _ABOVE_DEPTH
+        and v.seconds(_TIMEOUT) >= _ABOVE_DEPTH
     ]
 
 

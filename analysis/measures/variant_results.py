@@ -11,6 +11,7 @@ from scipy.special import stdtrit
 
 from analysis.contract.trials import TrialRecord
 from analysis.measures.measure_run import Values
+from emulator.files.quantities import parse_duration
 
 CONFIDENCE = 0.95
 
@@ -45,6 +46,10 @@ class VariantResult:
                 return None
             here = here[part]
         return here
+
+    def seconds(self, key: str) -> float:
+        """Return the seconds of the duration at a dotted key. Raises ValueError if there is none."""
+        return parse_duration(self.get(key))
 
 
 def estimate(values: Sequence[float]) -> Estimate:

@@ -270,10 +270,13 @@ def _seeds(summary: Mapping[str, Any]) -> str:
 
 
 def _varied(key: str, values: Sequence[Any]) -> str:
-    """Return the values of a varied key in words, after its name; a value that it has several times is told
-    once."""
+    """Return the values of a varied key in words, after its name: mappings with all their parts, and a value
+    that the key has several times once."""
     worded = with_words([{"values": {key: value}} for value in values], value_label)
-    given = (each["values"][key] for each in worded)
+    given = (
+        whole if isinstance(whole, Mapping) else each["values"][key]
+        for whole, each in zip(values, worded, strict=True)
+    )
     name = key_label(key) if not key.endswith(".parameters") else "parameters"
     texts = [
         value_label(key, value).removeprefix(f"{name} ") or "defaults"

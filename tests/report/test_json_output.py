@@ -96,3 +96,37 @@ def test_the_variants_of_a_run_are_compared_by_a_key(run: RunDirectory) -> None:
     pairs = printed("compare", run.path, "--between", "system.name")
     assert [(pair["base"], pair["other"]) for pair in pairs] == [("vitis", "rvr")] * 3
     assert all(each["reading"] and each["by"]["n"] >= 1 for each in pairs[0]["differences"])
+
+
+def test_the_experiments_of_a_paper_are_told_with_run_or_command(
+    run: RunDirectory, make_run: Callable[..., RunDirectory], tmp_path: Path
+) -> None:
+    unreadable = make_run("unreadable")
+    unreadable.experiment.write_text("name: other\n")
+    unreadable.summary.write_text("{}")
+    paper = tmp_path / "paper"
+    paper.mkdir()
+    for name in ("missing", "other", "small"):
+        (paper / f"{name}.yaml").write_text(f"name: {name}\ntitle: The {name} one\n")
+    told = printed("figures", paper, "--in", tmp_path, "--out", tmp_path / "page.html")
+    assert Path(told["page"]).is_file()
+    missing, other, small = told["experiments"]
+    assert (missing["run"], missing["valid"], missing["title"]) == (None, None, "The missing one")
+    assert missing["command"] == f"trellis run {paper / 'missing.yaml'}"
+    assert (other["run"], other["valid"]) == (str(unreadable.path), None)
+    assert "trellis analyze" in other["problem"]
+    assert (small["run"], small["valid"], small["problem"]) == (str(run.path), True, "")
+    assert [number["paper"] for claim in small["claims"] for number in claim["numbers"]]
+
+
+def test_messages_are_told_with_their_names_and_kinds(tmp_path: Path) -> None:
+    file = tmp_path / "tea.proto"
+    file.write_text(
+        'syntax = "proto3";\npackage tea;\nimport "trellis/v1/options.proto";\n'
+        "// A leaf.\nmessage Leaf { uint32 age = 1; }\n"
+        "// A cup.\nmessage Cup { option (trellis.v1.kind) = EVENT; Leaf leaf = 1; }\n"
+    )
+    (made,) = printed("messages", file, "--include", tmp_path)
+    assert made["file"] == str(tmp_path / "tea.py")
+    told = {each["class"]: (each["name"], each["kind"]) for each in made["messages"]}
+    assert told == {"Leaf": ("", "part"), "Cup": ("tea.Cup", "event")}

@@ -103,7 +103,7 @@ def test_keys_that_are_varied_together_are_told_in_words_and_each_value_once() -
     }
     found = dict(facts({"system": {}, "vary": vary}, {"trials": []}, []))
     assert found["System"].endswith("varied: parameters defaults, topic discovery")
-    assert found["Churn"] == "varied: no churn, skype"
+    assert found["Churn"] == "varied: no churn, (skype, compress 60)"
     assert found["Faults"] == "varied: no faults, dark"
     attacks = [None, {"share": 0.1, "at": "70 s"}, {"share": 0.1, "at": "80 s"}]
     found = dict(facts({"vary": {"attackers": attacks}}, {"trials": []}, []))

@@ -253,6 +253,7 @@ def test_faults_of_one_name_are_told_apart(faults: Sequence[dict[str, Any]], lab
 
 CROWD = {"flash_crowd": {"at": "120 s", "peers": 75, "within": "10 s"}}
 SKYPE = {"model": {"kind": "skype", "compress": 60}}
+SYBILS = [{"share": share, "behaviour": {"kind": "sybil"}, "at": "70 s"} for share in (0.1, 0.3)]
 REGIONS = {"kind": "regions", "table": "ibm-cloud-2024", "regions": [{"name": "tokyo", "share": 1.0}]}
 
 
@@ -270,6 +271,27 @@ REGIONS = {"kind": "regions", "table": "ibm-cloud-2024", "regions": [{"name": "t
         ("system.parameters", ({"v": 1, "d": 8, "x": {}}, {"v": 1, "d": 9}), ["d 8", "d 9"]),
         ("system.parameters", ({"membership": {}}, {"d": 9}), ["defaults", "d 9"]),
         ("telemetry", ({}, {"d": 9}), ["defaults", "d 9"]),
+        ("attackers", (None, *SYBILS), ["no attackers", "attackers share 0.1", "attackers share 0.3"]),
+        (
+            "churn",
+            ({}, {"crash": SYBILS[0]}, {"crash": SYBILS[1]}),
+            ["no churn", "crash share 0.1", "crash share 0.3"],
+        ),
+        (
+            "churn",
+            (SKYPE, SKYPE | {"crash": SYBILS[0]}, SKYPE | {"crash": SYBILS[1]}),
+            ["skype, compress 60", "crash share 0.1", "crash share 0.3"],
+        ),
+        (
+            "churn",
+            (SKYPE, SKYPE | {"crash": SYBILS[0]}, {"crash": SYBILS[0]}),
+            [
+                "skype, compress 60",
+                "skype, compress 60, crash share 0.1, sybil, at 70 s",
+                "crash share 0.1, sybil, at 70 s",
+            ],
+        ),
+        ("telemetry", (None, {"a": 1}, {"a": 1, "b": 2}), ["no telemetry", "a 1", "a 1, b 2"]),
     ],
 )
 def test_names_of_variants_have_what_differs_and_say_what_it_is(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from io import StringIO
@@ -146,6 +147,12 @@ def test_an_event_that_is_asked_for_is_drawn_in_each_variant(make_run: Callable[
     assert len({tree.trial for tree in trees}) == 4
     with pytest.raises(ResultsError, match=r"has no event 9. Its events: 1 to 4"):
         event_trees(replace(results, asked_events=(9,)))
+
+
+def test_what_scrolls_with_a_name_has_a_role_that_may_have_one(make_run: Callable[..., RunDirectory]) -> None:
+    page = write_report(with_events(make_run(), [(1, 11, True, 1.0)]).run).read_text()
+    named = re.findall(r"<(?:div|span|p)[^>]*aria-label[^>]*>", page)
+    assert named and all("role=" in tag for tag in named)
 
 
 def test_an_event_that_is_not_there_is_refused_before_the_report_is_begun(

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from emulator.files.input_facts import counted
+from trellis.command.as_json import Json, say_json
 from trellis.command.exits import UserError, endings
 from trellis.command.outcome import out
 
 if TYPE_CHECKING:
-    from analysis.report.paper import Asked
+    from analysis.report.paper import Asked, Regenerated
     from emulator.experiment.run.directory import RunDirectory
 
 commands = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -31,6 +32,7 @@ def figures(
     page: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="The page. Default: PAPER.html.")
     ] = None,
+    as_json: Json = False,
 ) -> None:
     """Write a page with a paper's figures from the newest runs, and its numbers beside ours.
 
@@ -44,11 +46,28 @@ def figures(
         every = [regenerated(asked, newest.get(asked.name)) for asked in experiments]
         written = page or Path(f"{Path(paper).name}.html")
         write_paper(Path(paper).name, every, written)
+        if as_json:
+            say_json({"page": str(written), "experiments": [_fields(each) for each in every]})
+            return
         missing = [each for each in every if each.run is None]
         told = f"{counted(len(every) - len(missing), 'experiment')} of {len(every)} with a run: {written}"
         out.print(told, markup=False, soft_wrap=True)
         for each in missing:
             out.print(f"  to run: {each.command}", markup=False, soft_wrap=True)
+
+
+def _fields(each: Regenerated) -> dict[str, Any]:
+    """Return an experiment for JSON: its run, or None, with its claims, and the command that runs it."""
+    return {
+        "experiment": each.asked.name,
+        "title": each.asked.title,
+        "file": str(each.asked.file),
+        "run": None if each.run is None else str(each.run.path),
+        "valid": None if each.run is None or each.problem else each.valid,
+        "problem": each.problem,
+        "claims": list(each.claims),
+        "command": each.command,
+    }
 
 
 def _experiments(paper: str) -> list[Asked]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,6 +12,9 @@ from emulator.files.input_facts import counted
 from trellis.command.as_json import Json, say_json
 from trellis.command.exits import UserError, endings, err
 from trellis.command.outcome import out
+
+if TYPE_CHECKING:
+    from emulator.messages.generate import Made
 
 commands = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -74,23 +77,28 @@ def systems(
 
 
 @commands.command()
-def experiments() -> None:
+def experiments(as_json: Json = False) -> None:
     """List the ready experiments that installed packages bring along."""
     with endings():
         from emulator.experiment.file.document import ExperimentError, read_document
         from emulator.experiment.file.package_experiments import ready_experiments
 
         broken: list[str] = []
-        found = False
+        found: list[dict[str, str]] = []
         for name, package, file in ready_experiments(broken):
             try:
-                title = read_document(file).values.get("title", "")
+                title = str(read_document(file).values.get("title") or "")
             except ExperimentError as error:
                 broken.append(f"{name} of the package {package}: {error}")
                 continue
-            found = True
-            out.print(f"{name}  {title}  ({package})", markup=False, soft_wrap=True)
-        if not (found or broken):
+            found.append({"name": name, "title": title, "package": package, "file": str(file)})
+        if as_json:
+            say_json(found)
+        else:
+            for each in found:
+                told = f"{each['name']}  {each['title']}  ({each['package']})"
+                out.print(told, markup=False, soft_wrap=True)
+        if not (as_json or found or broken):
             out.print("no installed package brings experiments along", markup=False)
         if broken:
             raise UserError("\n".join(broken))
@@ -105,19 +113,30 @@ def messages(
     include: Annotated[
         Path, typer.Option("--include", metavar="FOLDER", help="What imports are relative to.")
     ] = Path(),
+    as_json: Json = False,
 ) -> None:
     """Write the Python classes of messages: `a/b.proto` becomes `a/b.py`. Says their names and kinds."""
     with endings():
         from emulator.messages.building import write_messages
 
         try:
-            for made in write_messages(files, include, folder):
-                out.print(str(made.path), markup=False, soft_wrap=True)
-                for name, told, kind in made.types:
-                    named = f"{told} ({kind})" if told else "a part of messages"
-                    out.print(f"  {name}: {named}", markup=False, soft_wrap=True)
+            written = write_messages(files, include, folder)
         except ValueError as error:
             raise UserError(str(error)) from None
+        if as_json:
+            say_json([_fields(made) for made in written])
+            return
+        for made in written:
+            out.print(str(made.path), markup=False, soft_wrap=True)
+            for name, told, kind in made.types:
+                named = f"{told} ({kind})" if told else "a part of messages"
+                out.print(f"  {name}: {named}", markup=False, soft_wrap=True)
+
+
+def _fields(made: Made) -> dict[str, Any]:
+    """Return a module that was written, for JSON; a part of messages has no name."""
+    kinds = [{"class": name, "name": told, "kind": kind} for name, told, kind in made.types]
+    return {"file": str(made.path), "messages": kinds}
 
 
 @commands.command("compile")

@@ -51,22 +51,35 @@ def clean(
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list what would be removed.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Remove failed or old run directories. With both options a run has to be failed and old.
 
-    The exit status is 1 if the answer is no, and 2 if there is none: --yes removes without asking.
+    The exit status is 1 if the answer is no, and 2 if there is none: --yes removes without asking. With
+    --json nothing is asked, so it needs --dry-run or --yes.
     """
     with endings():
         from trellis.command.local_runs import find_runs, look
 
         if not failed and older is None:
             raise UserError('say which runs: --failed, --older-than "30 d", or both')
+        if as_json and not (dry_run or yes):
+            raise UserError(
+                "with --json nothing is asked. Add --dry-run to list runs, or --yes to remove them"
+            )
         least = 0.0 if older is None else _seconds(older)
         found = [
             run
             for run in map(look, find_runs(folder))
             if run.age >= least and (not failed or run.verdict in ("invalid", "failed")) and _removable(run)
         ]
+        if as_json:
+            told = [run.fields() for run in found]
+            if not dry_run:
+                for run in found:
+                    _remove(run)
+            say_json(told)
+            return
         if not found:
             out.print("there is nothing to remove", markup=False)
             return
@@ -78,6 +91,7 @@ def clean(
             raise typer.Exit(INVALID)
         for run in found:
             _remove(run)
+            out.print(f"removed {run.directory.path}", markup=False, soft_wrap=True)
 
 
 def _seconds(text: str) -> float:
@@ -117,7 +131,6 @@ def _remove(run: LocalRun) -> None:
         rest = f"{path} is removed in part. Remove the rest: rm -r {shlex.quote(str(path))}"
         err.print(rest, markup=False, soft_wrap=True)
         raise
-    out.print(f"removed {path}", markup=False, soft_wrap=True)
 
 
 def _say_table(found: list[LocalRun]) -> None:

@@ -1,0 +1,69 @@
+"""The claims about attacks on GossipSub compare v1.0 and v1.1 under the same attack."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from analysis.claims.papers import judge
+from analysis.measures.variant_results import VariantResult, estimate
+
+CENSOR = {"kind": "mesh-sybil", "target": 3, "publisher": 3}
+SYBILS = {"kind": "mesh-sybil", "target": None, "publisher": None}
+ATTACKS: dict[str, dict[str, Any]] = {
+    "G7": {"number": 2000, "at": "60 s", "behaviour": CENSOR},
+    "G8": {"number": 4000, "at": "0 s", "behaviour": SYBILS},
+    "G9": {"number": 4000, "at": "100 s", "behaviour": SYBILS},
+}
+
+
+def attacked(name: str, version: str, hit_ratio: float, delay_ms: float) -> VariantResult:
+    """Return a variant of a version under the attack that a claim is about, in the report's setting."""
+    measures: dict[str, float | None] = {"hit_ratio": hit_ratio, "delay_ms": delay_ms}
+    setting = {
+        "system": {"name": "gossipsub", "parameters": {"version": version}},
+        "peers": 3000 if name == "G7" else 5000,
+        "attackers": ATTACKS[name],
+    }
+    found = {measure: estimate([value]) for measure, value in measures.items() if value is not None}
+    return VariantResult(f"{name}.{version}", {}, setting, found, {1: measures})
+
+
+@pytest.mark.parametrize("name", ATTACKS)
+def test_an_attack_has_to_cost_the_older_version_messages_and_time(name: str) -> None:
+    new = attacked(name, "1.1", 1.0, 200)
+    (found,) = judge([name], [attacked(name, "1.0", 0.9, 300), new])
+    assert (found.outcome, found.why) == ("yes", "")
+    for hit_ratio, delay_ms in ((1.0, 300), (0.9, 200)):
+        (found,) = judge([name], [attacked(name, "1.0", hit_ratio, delay_ms), new])
+        assert found.outcome == "no" and "with v1.0 to that with v1.1 1 times instead of" in found.why
+
+
+@pytest.mark.parametrize("name", ATTACKS)
+def test_an_attack_must_not_cost_the_newer_version_anything(name: str) -> None:
+    variants = [attacked(name, "1.0", 0.9, 300), attacked(name, "1.1", 0.999, 200)]
+    (found,) = judge([name], variants)
+    assert found.outcome == "no"
+    assert found.why == "missed: hit ratio with v1.1 99.9 % instead of at least 100 %"
+
+
+def test_each_claim_is_about_its_own_attack() -> None:
+    variants = [attacked(name, version, 1.0, 200) for name in ATTACKS for version in ("1.0", "1.1")]
+    for name in ATTACKS:
+        (found,) = judge([name], variants)
+        assert [list(number.measured) for number in found.numbers] == [
+            [f"{name}.1.1"],
+            *[[f"{name}.1.0 to {name}.1.1"]] * 2,
+        ]
+    (eclipse,) = judge(["G6"], variants)
+    assert eclipse.why.startswith("the run has no"), "a censor is no eclipse"
+
+
+def test_the_number_of_one_measure_has_its_bounds_for_figures() -> None:
+    (found,) = judge(["G7"], [attacked("G7", "1.0", 0.9, 300), attacked("G7", "1.1", 1.0, 200)])
+    assert [(number.measure, number.low) for number in found.numbers] == [
+        ("hit_ratio", 1.0),
+        ("", None),
+        ("", None),
+    ]
