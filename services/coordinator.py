@@ -25,6 +25,7 @@ from emulator.fleet.coordinator.live_metrics import BadAddress, serve
 from emulator.fleet.coordinator.live_reading import read_live
 from emulator.fleet.pods.own_image import own_image
 from emulator.fleet.pods.pod_fleet import PodFleet, serving_pods
+from emulator.fleet.pods.trial_pauses import TrialPauses
 from emulator.network.listening import for_grpc
 from emulator.network.loopback import any_port
 from emulator.runtime.progress import Progress
@@ -73,10 +74,12 @@ def _serve(arguments: argparse.Namespace, told_to_go: Event) -> None:
         if arguments.metrics:
             release = os.environ.get("TRELLIS_RELEASE", spec.name)
             stack.enter_context(serve(arguments.metrics, release, lambda: read_live(pods.now, unix_ns())))
+        pauses = TrialPauses(say=_tell)
         for trial in trials(spec):
-            _run(trial, run, pods)
+            _run(trial, run, pods, pauses)
         pods.close()
-        print("all trials have ended", flush=True)
+        _tell("all trials have ended")
+        pauses.over()
         told_to_go.wait()
 
 
@@ -96,19 +99,24 @@ def _go(told_to_go: Event) -> None:
     raise KeyboardInterrupt
 
 
-def _run(trial: Trial, run: RunDirectory, pods: PodFleet) -> None:
+def _run(trial: Trial, run: RunDirectory, pods: PodFleet, pauses: TrialPauses) -> None:
     directory = run.trial(trial.name)
     if directory.read_status().get("state") in (*FINISHED, "failed"):
         return
-    print(f"{trial.name} begins", flush=True)
+    pauses.await_turn(trial.name)
+    _tell(f"{trial.name} begins")
     fields = about(trial, os.environ.get("TRELLIS_COMMAND", "")) | {"image": own_image()}
     prepare(directory, fields)
     try:
         fidelity = run_trial(trial.spec, directory, _silent, fields, pods.run)
     except Exception as error:
-        print(f"{trial.name} failed: {describe(error)}", flush=True)
+        _tell(f"{trial.name} failed: {describe(error)}")
         return
     print(f"{trial.name} is {'valid' if fidelity.valid else 'INVALID'}", *fidelity.reasons, sep="\n  ")
+
+
+def _tell(text: str) -> None:
+    print(text, flush=True)
 
 
 def _silent(progress: Progress) -> None:

@@ -215,6 +215,7 @@ def _view(release: Release, helm: Helm) -> View:
         lines = [f"release {name}: {known['status']}, {known['chart']}, since {known['updated'][:19]}"]
     lines += [f"  {w.name}: {w.ready} of {counted(w.wanted, 'pod')} ready" for w in workloads]
     lines += [f"  {claim['metadata']['name']}: {claim['status']['phase']}" for claim in claims]
+    lines += _queue_lines(release, workloads)
     if counts := Counter(str(row["Status"]) for row in release.pods()):
         lines.append("  pods: " + ", ".join(f"{count:,} {state}" for state, count in counts.most_common()))
     lines += [f"  ! {problem}" for problem in _problems(release, workloads)]
@@ -291,6 +292,17 @@ def _problems(release: Release, workloads: Sequence[Workload]) -> list[str]:
     from trellis.command.release.lookout import Lookout
 
     return [problem.told(release.name) for problem in Lookout(release, 0.0).look(workloads)]
+
+
+def _queue_lines(release: Release, workloads: Sequence[Workload]) -> Iterator[str]:
+    if not any(workload.component == "queue" for workload in workloads):
+        return
+    from trellis.command.release.queues import queued
+
+    for each in queued(release.cluster):
+        if each.entry.release == release.name:
+            line = f", {each.line} in line" if each.line is not None else ""
+            yield f"  queue {each.queue}: {each.told}{line}, priority {each.entry.priority}"
 
 
 def _standing_lines(release: Release, standing: Standing | None) -> Iterator[str]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from emulator.files.input_facts import counted
+from trellis.command.ages import age_in_words
 from trellis.command.as_json import Json, say_json
 from trellis.command.exits import INVALID, UserError, endings, err
 from trellis.command.outcome import out
@@ -133,17 +134,9 @@ def _say_table(found: list[LocalRun]) -> None:
     for run in found:
         trials = f"{run.ended} of {len(run.standing.trials)}"
         size = f"{run.bytes / 1e6:,.1f} MB"
-        cells = (run.directory.path.name, run.state, run.verdict, trials, size, _age(run.age))
+        cells = (run.directory.path.name, run.state, run.verdict, trials, size, age_in_words(run.age))
         table.add_row(*map(Text, cells))
     out.print(table)
     for run in found:
         if run.standing.problem:
             out.print(f"{run.directory.path}: {run.standing.problem}", markup=False, soft_wrap=True)
-
-
-def _age(seconds: float) -> str:
-    """Return a time in its largest unit, rounded down."""
-    for unit, size in (("d", 86_400), ("h", 3_600), ("min", 60)):
-        if seconds >= size:
-            return f"{seconds // size:,.0f} {unit}"
-    return f"{seconds:.0f} s"

@@ -176,7 +176,7 @@ def _workload(kind: str, about: Json) -> Workload:
     metadata, spec, status = about["metadata"], about["spec"], about.get("status") or {}
     labels = metadata.get("labels") or {}
     if kind == "job":
-        wanted = int(spec.get("completions") or 1)
+        wanted = 0 if spec.get("suspend") else int(spec.get("completions") or 1)
         ready = int(status.get("ready") or 0) + int(status.get("succeeded") or 0)
         made = (
             int(status.get("active") or 0)
