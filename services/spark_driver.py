@@ -27,6 +27,7 @@ from emulator.trust.credentials import NoCredentials
 from services.analysis import (
     FAILURES,
     add_executor_options,
+    add_upload,
     conclude,
     end,
     note,
@@ -34,6 +35,7 @@ from services.analysis import (
     wanted_executors,
 )
 from services.endings import in_words
+from services.result_upload import upload_results
 from services.self_telling import tell_of_self
 
 
@@ -47,6 +49,7 @@ def main() -> int:
     parser.add_argument("--experiment", type=Path, required=True)
     parser.add_argument("--run", type=Path, required=True, help="the run directory, made or taken up")
     add_executor_options(parser)
+    add_upload(parser)
     arguments = parser.parse_args()
     signal.signal(signal.SIGTERM, end)
     try:
@@ -59,6 +62,8 @@ def main() -> int:
     try:
         executors = wanted_executors(arguments)
         _run_and_conclude(run, spec, executors)
+        if arguments.upload:
+            upload_results(run, arguments.upload, note)
     except (*FAILURES, RunBusy) as error:
         print(error, file=sys.stderr, flush=True)
         return 1

@@ -132,6 +132,7 @@ class World:
             "persistentvolumeclaims": [],
             "secrets": [],
             "leases": [],
+            "pods": [],
             "services": [
                 {
                     "metadata": {"name": "demo-results", "labels": labels("demo", "results")},

@@ -40,6 +40,7 @@ from trellis.command.inputs import (
     say_inputs,
     say_refused,
 )
+from trellis.command.kept_commands import commands as kept_commands
 from trellis.command.on_kubernetes import refuse_pods, run_in_pods, wants_pods
 from trellis.command.on_spark import (
     check_master,
@@ -89,6 +90,7 @@ app.add_typer(campaign_commands)
 app.add_typer(compare_commands)
 app.add_typer(export_commands)
 app.add_typer(run_commands)
+app.add_typer(kept_commands)
 app.add_typer(validate_commands)
 app.add_typer(schema_commands)
 app.add_typer(init_commands)

@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from emulator.experiment.run.object_store import is_place
 from emulator.files.input_facts import counted
 from trellis.command.as_json import Json, say_json
 from trellis.command.exits import INVALID, UserError, endings, err
+from trellis.command.kept_commands import fetch_kept
 from trellis.command.on_kubernetes import cluster_errors, command
 from trellis.command.outcome import out, say_summary
 from trellis.command.pod_options import Namespace
@@ -119,13 +121,20 @@ def stop(name: Name, namespace: Namespace = None) -> None:
 
 @commands.command()
 def fetch(
-    name: Name,
+    name: Annotated[
+        str,
+        typer.Argument(metavar="RELEASE|PLACE", help="The name of a release, or s3://bucket/prefix/run."),
+    ],
     namespace: Namespace = None,
     folder: Annotated[
         Path, typer.Option("--out", metavar="FOLDER", help="Where the run directory is made.")
     ] = Path("runs"),
 ) -> None:
-    """Bring the run directory of a release home."""
+    """Bring the run directory of a release home, or one from an object store."""
+    if is_place(name):
+        with endings():
+            fetch_kept(name, folder)
+        return
     with _release(name, namespace) as (helm, release):
         if helm.release(name) is None and not release.workloads():
             raise UserError(_unknown(release))
@@ -225,6 +234,7 @@ def _view(release: Release, helm: Helm) -> View:
     why = release.analysis().get("Failed")
     if why:
         lines.append(_failed_analysis(release, why))
+    lines += [f"  {told}" for told in release.uploads(workloads)]
     gone = not reported and not any(w.component == "analysis" for w in workloads)
     if gone:
         lines.append(_gone_analysis(release))

@@ -13,6 +13,7 @@ from emulator.files.input_facts import counted
 from trellis.command.ages import age_in_words
 from trellis.command.as_json import Json, say_json
 from trellis.command.exits import INVALID, UserError, endings, err
+from trellis.command.kept_commands import say_kept
 from trellis.command.outcome import out
 
 if TYPE_CHECKING:
@@ -26,9 +27,18 @@ _MADE = {"experiment.yaml", "trials", "tables", "summary.json", "digests.json", 
 
 
 @commands.command()
-def runs(folder: Folder = Path("runs"), as_json: Json = False) -> None:
+def runs(
+    folder: Folder = Path("runs"),
+    at: Annotated[
+        str, typer.Option("--at", metavar="PLACE", help="In an object store, such as s3://bucket/prefix.")
+    ] = "",
+    as_json: Json = False,
+) -> None:
     """List the run directories of a folder, the youngest first: state, verdict, trials, size, age."""
     with endings():
+        if at:
+            say_kept(at, as_json)
+            return
         from trellis.command.local_runs import find_runs, look
 
         found = sorted((look(run) for run in find_runs(folder)), key=lambda run: run.age)

@@ -17,6 +17,7 @@ EXAMPLES: Final = {
     "status": f"status {_RUN}",
     "logs": "logs my-release",
     "stop": "stop my-release",
+    "upload": f"upload {_RUN} s3://bucket/prefix",
     "fetch": "fetch my-release",
     "open": f"open {_RUN}",
     "queue": "queue",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -93,6 +93,18 @@ class Release:
             for condition in (job.get("status") or {}).get("conditions") or ()
             if condition["status"] == "True"
         }
+
+    def uploads(self, workloads: Iterable[Workload]) -> list[str]:
+        """Return how the upload of the run to an object store went; nothing if there was none yet."""
+        if not any(w.component == "analysis" and "--upload=" in str(w.about["spec"]) for w in workloads):
+            return []
+        pods = self.cluster.objects(_CORE, "pods", labelSelector=self._selected("analysis"))
+        ends = (
+            (status.get("state") or {}).get("terminated") or {}
+            for pod in pods
+            for status in (pod.get("status") or {}).get("containerStatuses") or ()
+        )
+        return [str(end["message"]) for end in ends if end.get("exitCode") == 0 and end.get("message")]
 
     def last_words(self, component: str) -> str:
         """Return what the newest pod of a component printed last, on one line."""
