@@ -133,6 +133,7 @@ class World:
             "secrets": [],
             "leases": [],
             "pods": [],
+            "cronjobs": [],
             "services": [
                 {
                     "metadata": {"name": "demo-results", "labels": labels("demo", "results")},

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 commands = typer.Typer(add_completion=False, rich_markup_mode=None)
 
+_STANDING = ("state", "verdict", "trials")
 _BULK = ("trials/", "tables/", "report/")
 """The folders without which `history` does."""
 
@@ -68,9 +69,27 @@ def say_kept(address: str, as_json: bool) -> None:
     if as_json:
         say_json([_fields(kept) for kept in found])
     elif found:
-        _say_table(found)
+        rows = [(each.name, *_standing(each.about, bool(each.files)), *_size_and_age(each)) for each in found]
+        _say_table(rows, "run", *_STANDING, "size", "uploaded")
     else:
         out.print(f"there are no runs in {address}", markup=False, soft_wrap=True)
+
+
+def say_earlier(name: str, namespace: str | None, as_json: bool) -> None:
+    """List the earlier runs of a release with a schedule. Raises UserError."""
+    from trellis.command.on_kubernetes import cluster_errors
+    from trellis.command.release.cluster import Cluster
+    from trellis.command.release.release import Release
+
+    with cluster_errors(), closing(Cluster(namespace)) as cluster:
+        cluster.check()
+        found = Release(cluster, name).earlier_runs()
+    if as_json:
+        say_json(found)
+    elif found:
+        _say_table([(str(each["run"]), *_standing(each)) for each in found], "run", *_STANDING)
+    else:
+        out.print(f"{name} has no earlier runs", markup=False, soft_wrap=True)
 
 
 @contextmanager
@@ -118,22 +137,25 @@ def _fields(kept: KeptRun) -> dict[str, Any]:
     return {"run": kept.place.address, "whole": bool(kept.files), "bytes": kept.bytes, **kept.about}
 
 
-def _say_table(found: list[KeptRun]) -> None:
+def _say_table(rows: Iterable[tuple[str, ...]], *headings: str) -> None:
     from rich.table import Table
     from rich.text import Text
 
     table = Table()
-    for heading in ("run", "state", "verdict"):
+    for heading in headings:
         table.add_column(heading, overflow="fold")
-    for heading in ("trials", "size", "uploaded"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    for kept in found:
-        about = kept.about
-        state = str(about.get("state", "")) if kept.files else "not whole"
-        trials = f"{about['trials_ended']} of {about['trials']}" if "trials" in about else ""
-        cells = (kept.name, state, str(about.get("verdict", "")), trials, f"{kept.bytes / 1e6:,.1f} MB")
-        table.add_row(*map(Text, (*cells, _age(kept))))
+    for row in rows:
+        table.add_row(*map(Text, row))
     out.print(table)
+
+
+def _standing(about: Mapping[str, Any], whole: bool = True) -> tuple[str, str, str]:
+    trials = f"{about['trials_ended']} of {about['trials']}" if "trials" in about else ""
+    return str(about.get("state", "")) if whole else "not whole", str(about.get("verdict", "")), trials
+
+
+def _size_and_age(kept: KeptRun) -> tuple[str, str]:
+    return f"{kept.bytes / 1e6:,.1f} MB", _age(kept)
 
 
 def _age(kept: KeptRun) -> str:

@@ -129,6 +129,9 @@ def fetch(
     folder: Annotated[
         Path, typer.Option("--out", metavar="FOLDER", help="Where the run directory is made.")
     ] = Path("runs"),
+    earlier: Annotated[
+        str, typer.Option("--run", metavar="RUN", help="An earlier run of a schedule; see trellis runs.")
+    ] = "",
 ) -> None:
     """Bring the run directory of a release home, or one from an object store."""
     if is_place(name):
@@ -139,7 +142,7 @@ def fetch(
         if helm.release(name) is None and not release.workloads():
             raise UserError(_unknown(release))
         with _step(f"fetching the run directory of {name}") as step:
-            home = release.fetch(folder, lambda count: step.note(f"{count / 1e6:.1f} MB"))
+            home = release.fetch(folder, lambda count: step.note(f"{count / 1e6:.1f} MB"), earlier)
         if home.summary.is_file():
             raise typer.Exit(say_summary(home))
         _say("not analyzed yet")
@@ -236,6 +239,9 @@ def _view(release: Release, helm: Helm) -> View:
         lines.append(_failed_analysis(release, why))
     lines += [f"  {told}" for told in release.uploads(workloads)]
     gone = not reported and not any(w.component == "analysis" for w in workloads)
+    if gone and (schedule := release.schedule()):
+        lines.append(f"  schedule {schedule}: no run has begun yet")
+        return View(lines, ended=False)
     if gone:
         lines.append(_gone_analysis(release))
     trials_over = standing is not None and standing.ended

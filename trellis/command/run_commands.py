@@ -13,8 +13,9 @@ from emulator.files.input_facts import counted
 from trellis.command.ages import age_in_words
 from trellis.command.as_json import Json, say_json
 from trellis.command.exits import INVALID, UserError, endings, err
-from trellis.command.kept_commands import say_kept
+from trellis.command.kept_commands import say_earlier, say_kept
 from trellis.command.outcome import out
+from trellis.command.pod_options import Namespace
 
 if TYPE_CHECKING:
     from trellis.command.local_runs import LocalRun
@@ -32,12 +33,19 @@ def runs(
     at: Annotated[
         str, typer.Option("--at", metavar="PLACE", help="In an object store, such as s3://bucket/prefix.")
     ] = "",
+    release: Annotated[
+        str, typer.Option("--release", metavar="NAME", help="The earlier runs of a release with a schedule.")
+    ] = "",
+    namespace: Namespace = None,
     as_json: Json = False,
 ) -> None:
     """List the run directories of a folder, the youngest first: state, verdict, trials, size, age."""
     with endings():
         if at:
             say_kept(at, as_json)
+            return
+        if release:
+            say_earlier(release, namespace, as_json)
             return
         from trellis.command.local_runs import find_runs, look
 

@@ -40,6 +40,7 @@ EXAMPLES: Final = {
 }
 """A call of each command."""
 _VALUES: Final = {
+    "--at": "s3://bucket/prefix",
     "--base": "vitis",
     "--between": "system.name",
     "--budget": "100",
@@ -65,6 +66,7 @@ _VALUES: Final = {
     "--pod": "my-release-peers-0-0",
     "--release": "my-release",
     "--resume": _RUN,
+    "--run": "20260131-120000",
     "--seeds": "5",
     "--set": "peers=100",
     "--shrink": "1",
