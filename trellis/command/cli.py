@@ -18,6 +18,7 @@ from trellis.checked_expectations import check_expectations
 from trellis.command import pod_options as pods
 from trellis.command.arguments import TARGET, Options, Target
 from trellis.command.campaign_command import commands as campaign_commands
+from trellis.command.claims_command import commands as claims_commands
 from trellis.command.compare_command import commands as compare_commands
 from trellis.command.exits import (
     INVALID,
@@ -84,6 +85,7 @@ app = typer.Typer(
 )
 app.add_typer(release_commands)
 app.add_typer(queue_commands)
+app.add_typer(claims_commands)
 app.add_typer(package_commands)
 app.add_typer(trace_commands)
 app.add_typer(campaign_commands)

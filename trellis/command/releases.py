@@ -16,6 +16,7 @@ import typer
 
 from emulator.experiment.run.object_store import is_place
 from emulator.files.input_facts import counted
+from trellis.command.ages import age_in_words
 from trellis.command.as_json import Json, say_json
 from trellis.command.exits import INVALID, UserError, endings, err
 from trellis.command.kept_commands import fetch_kept
@@ -226,7 +227,7 @@ def _view(release: Release, helm: Helm) -> View:
     else:
         lines = [f"release {name}: {known['status']}, {known['chart']}, since {known['updated'][:19]}"]
     lines += [f"  {w.name}: {w.ready} of {counted(w.wanted, 'pod')} ready" for w in workloads]
-    lines += [f"  {claim['metadata']['name']}: {claim['status']['phase']}" for claim in claims]
+    lines += [f"  {claim['metadata']['name']}: {claim['status']['phase']}{_old(claim)}" for claim in claims]
     lines += _queue_lines(release, workloads)
     if counts := Counter(str(row["Status"]) for row in release.pods()):
         lines.append("  pods: " + ", ".join(f"{count:,} {state}" for state, count in counts.most_common()))
@@ -308,6 +309,13 @@ def _problems(release: Release, workloads: Sequence[Workload]) -> list[str]:
     from trellis.command.release.lookout import Lookout
 
     return [problem.told(release.name) for problem in Lookout(release, 0.0).look(workloads)]
+
+
+def _old(claim: dict[str, Any]) -> str:
+    from trellis.command.release.claims import age_of
+
+    age = age_of(claim)
+    return "" if age is None else f", {age_in_words(age)} old"
 
 
 def _queue_lines(release: Release, workloads: Sequence[Workload]) -> Iterator[str]:

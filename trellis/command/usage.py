@@ -20,6 +20,7 @@ EXAMPLES: Final = {
     "upload": f"upload {_RUN} s3://bucket/prefix",
     "fetch": "fetch my-release",
     "open": f"open {_RUN}",
+    "claims": "claims",
     "queue": "queue",
     "pause": "pause my-release",
     "resume": "resume my-release",
