@@ -3,6 +3,7 @@ PYTHON ?= python3
 BIN := $(VENV)/bin
 BUILDER ?= docker
 IMAGES ?=
+PLATFORMS ?=
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
 TAG ?= $(VERSION)
 HELM ?= helm
@@ -85,11 +86,23 @@ $(DOCS)/installed: requirements/docs.txt
 reference: environment
 	$(BIN)/python -m docs.making
 
+# With PLATFORMS, such as linux/amd64,linux/arm64, an image is a list of one for each, in the registry IMAGES.
+ifeq ($(PLATFORMS),)
+BUILD = $(BUILDER) build --tag
+else ifeq ($(BUILDER),docker)
+BUILD = docker buildx build --platform $(PLATFORMS) --push --tag
+else
+BUILD = $(BUILDER) build --platform $(PLATFORMS) --manifest
+PUSH = $(BUILDER) manifest push --all
+endif
+
 images:
-	$(BUILDER) build --file services/emulator.Dockerfile --build-arg REVISION=$(REVISION) \
-	    --tag $(IMAGES)trellis-emulator:$(TAG) .
-	$(BUILDER) build --file services/analysis.Dockerfile --build-arg REVISION=$(REVISION) \
-	    --tag $(IMAGES)trellis-analysis:$(TAG) .
+	$(if $(PLATFORMS),$(if $(IMAGES),,$(error images of several platforms go to a registry: IMAGES=registry.org/me/)))
+	for part in emulator analysis; do \
+	    $(BUILD) $(IMAGES)trellis-$$part:$(TAG) --file services/$$part.Dockerfile \
+	        --build-arg REVISION=$(REVISION) . || exit 1; \
+	    $(if $(PUSH),$(PUSH) $(IMAGES)trellis-$$part:$(TAG) || exit 1;) \
+	done
 
 # What a release is made of, in dist/: wheel and sdist, the chart, the list of its images, what is in it, and checksums.
 release: $(RELEASE)/installed
