@@ -25,8 +25,9 @@ def upload_results(run: RunDirectory, address: str, say: Callable[[str], None]) 
         made = datetime.fromtimestamp(run.experiment.stat().st_mtime, UTC)
         kept = upload(run, open_place(address), f"{about['experiment']}-{made:%Y%m%d-%H%M%S}", about, _silent)
         text = f"uploaded to {kept.place.address}"
-    except (BadPlace, OSError) as error:
-        text = f"the run was NOT uploaded and stays on the volume: {error}"
+    except Exception as error:  # whatever it is, the report is written
+        why = str(error) if isinstance(error, BadPlace | OSError) else repr(error)
+        text = f"the run was NOT uploaded and stays on the volume: {why}"
     say(text)
     with contextlib.suppress(OSError):
         if _TERMINATION.is_file():

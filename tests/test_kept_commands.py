@@ -116,6 +116,9 @@ def test_an_upload_that_fails_is_told_and_fails_nothing_else(run, place, monkeyp
     (run / "experiment.yaml").unlink()
     upload_results(RunDirectory(run), place, said.append)
     assert said[1].startswith("the run was NOT uploaded")
+    monkeypatch.setattr("services.result_upload.about_of", lambda run: {})
+    upload_results(RunDirectory(run), place, said.append)
+    assert said[2].endswith("KeyError('experiment')")
 
 
 def test_status_tells_how_the_upload_went(trellis, world):
