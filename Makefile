@@ -3,6 +3,7 @@ PYTHON ?= python3
 BIN := $(VENV)/bin
 BUILDER ?= docker
 IMAGES ?=
+PLATFORMS ?=
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
 TAG ?= $(VERSION)
 HELM ?= helm
@@ -12,6 +13,7 @@ LOCK := --python-version 3.11 --generate-hashes
 
 DOCS := .venv-docs
 RELEASE := .venv-release
+OBJECT_STORE := .venv-object-store
 
 .PHONY: environment demo test lint bench docs reference images release version lock clean
 
@@ -49,7 +51,7 @@ CLUSTER := $(wildcard tests/test_cluster_*.py tests/test_chart_cluster.py)
 ALONE := $(addprefix tests/test_network_netem_,delays.py kernel.py peers.py)
 FROM_SOURCE := tests/test_gossip_*.py tests/test_messages*.py tests/test_overlays_*.py tests/test_pubsub_[dgr]*.py tests/test_values_*.py
 
-test: environment lint
+test: environment lint $(OBJECT_STORE)/installed
 	$(BIN)/python tests/tried_again.py -n 3 --durations=30 $(addprefix --ignore=,$(CLUSTER) $(ALONE))
 	$(BIN)/python tests/tried_again.py -n 2 --durations=20 $(CLUSTER)
 	$(BIN)/pytest $(ALONE)
@@ -60,6 +62,13 @@ lint: $(VENV)/installed trellis/v1/stamp
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# A server that speaks S3, for tests. It needs other versions of packages that Trellis uses.
+$(OBJECT_STORE)/installed: requirements/object-store.txt
+	$(PYTHON) -m venv $(OBJECT_STORE)
+	$(OBJECT_STORE)/bin/pip install --quiet --disable-pip-version-check --require-hashes \
+	    -r requirements/object-store.txt
+	touch $@
 
 bench: environment
 	$(BIN)/python -m benchmarks
@@ -77,11 +86,23 @@ $(DOCS)/installed: requirements/docs.txt
 reference: environment
 	$(BIN)/python -m docs.making
 
+# With PLATFORMS, such as linux/amd64,linux/arm64, an image is a list of one for each, in the registry IMAGES.
+ifeq ($(PLATFORMS),)
+BUILD = $(BUILDER) build --tag
+else ifeq ($(BUILDER),docker)
+BUILD = docker buildx build --platform $(PLATFORMS) --push --tag
+else
+BUILD = $(BUILDER) build --platform $(PLATFORMS) --manifest
+PUSH = $(BUILDER) manifest push --all
+endif
+
 images:
-	$(BUILDER) build --file services/emulator.Dockerfile --build-arg REVISION=$(REVISION) \
-	    --tag $(IMAGES)trellis-emulator:$(TAG) .
-	$(BUILDER) build --file services/analysis.Dockerfile --build-arg REVISION=$(REVISION) \
-	    --tag $(IMAGES)trellis-analysis:$(TAG) .
+	$(if $(PLATFORMS),$(if $(IMAGES),,$(error images of several platforms go to a registry: IMAGES=registry.org/me/)))
+	for part in emulator analysis; do \
+	    $(BUILD) $(IMAGES)trellis-$$part:$(TAG) --file services/$$part.Dockerfile \
+	        --build-arg REVISION=$(REVISION) . || exit 1; \
+	    $(if $(PUSH),$(PUSH) $(IMAGES)trellis-$$part:$(TAG) || exit 1;) \
+	done
 
 # What a release is made of, in dist/: wheel and sdist, the chart, the list of its images, what is in it, and checksums.
 release: $(RELEASE)/installed
@@ -114,7 +135,8 @@ lock:
 	cd requirements && uv pip compile $(LOCK) -c dev.txt emulator.in -o emulator.txt
 	cd requirements && uv pip compile $(LOCK) -c dev.txt build.in -o build.txt
 	cd requirements && uv pip compile $(LOCK) docs.in -o docs.txt
+	cd requirements && uv pip compile $(LOCK) object-store.in -o object-store.txt
 	cd requirements && uv pip compile $(LOCK) -c dev.txt release.in -o release.txt
 
 clean:
-	rm -rf $(VENV) $(DOCS) $(RELEASE) dist site trellis/v1 emulator/_compiled
+	rm -rf $(VENV) $(DOCS) $(RELEASE) $(OBJECT_STORE) dist site trellis/v1 emulator/_compiled

@@ -35,6 +35,7 @@ from emulator.tracing.spans import span
 from emulator.trials.run_progress import Reader
 from emulator.trust.credentials import NoCredentials
 from services.endings import in_words
+from services.result_upload import upload_results
 from services.self_telling import tell_of_self
 
 if TYPE_CHECKING:
@@ -68,6 +69,7 @@ def main() -> int:
     )
     parser.add_argument("--experiment", type=Path, help="the file of the experiment that the run is to be of")
     add_executor_options(parser)
+    add_upload(parser)
     arguments = parser.parse_args()
     signal.signal(signal.SIGTERM, end)
     run = RunDirectory(arguments.run.resolve())
@@ -77,6 +79,8 @@ def main() -> int:
         await_trials(run, arguments.wait_limit, wanted=arguments.experiment)
         with analysis_span(run, "analysis"), session_with(executors) as spark:
             conclude(run, spark)
+        if arguments.upload:
+            upload_results(run, arguments.upload, note)
     except _TOLD as error:
         print(error, file=sys.stderr, flush=True)
         return 1
@@ -92,6 +96,13 @@ def add_executor_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--executor-memory", default=given("TRELLIS_EXECUTOR_MEMORY", "1Gi"), help="of the pod, such as 1Gi"
+    )
+
+
+def add_upload(parser: argparse.ArgumentParser) -> None:
+    """Add the option that says where the run goes besides."""
+    parser.add_argument(
+        "--upload", metavar="PLACE", default="", help="copy the run there, such as s3://bucket/prefix"
     )
 
 

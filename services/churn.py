@@ -16,7 +16,8 @@ import grpc.aio
 
 from emulator.fleet.pods.churn_controller import run_churn
 from emulator.fleet.pods.kill_schedule import Pace
-from emulator.fleet.pods.kubernetes_api import PodsDenied, open_pods, own_namespace
+from emulator.fleet.pods.kubernetes_api import PodsDenied, open_pods
+from emulator.fleet.pods.pod_reading import own_namespace
 from emulator.runtime.realtime.streams import OPTIONS
 from emulator.telemetry.endpoint import open_channel
 from emulator.telemetry.exporter import Exporter

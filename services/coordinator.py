@@ -27,6 +27,7 @@ from emulator.fleet.coordinator.live_reading import read_live
 from emulator.fleet.pods.own_image import own_image
 from emulator.fleet.pods.pod_fleet import PodFleet, serving_pods
 from emulator.fleet.pods.trial_events import TrialEvents, own_events
+from emulator.fleet.pods.trial_pauses import TrialPauses
 from emulator.network.listening import for_grpc
 from emulator.network.loopback import any_port
 from emulator.network.metrics_server import BadAddress, ProcessMetrics, serve
@@ -79,10 +80,12 @@ def _serve(arguments: argparse.Namespace, told_to_go: Event) -> None:
             own = ProcessMetrics(release, "coordinator")
             stack.enter_context(serve(arguments.metrics, [live, calls, own]))
         events = stack.enter_context(own_events(os.environ.get("TRELLIS_RELEASE", spec.name)))
+        pauses = TrialPauses(say=_tell)
         for trial in trials(spec):
-            _run(trial, run, pods, events)
+            _run(trial, run, pods, events, pauses)
         pods.close()
-        print("all trials have ended", flush=True)
+        _tell("all trials have ended")
+        pauses.over()
         told_to_go.wait()
 
 
@@ -102,22 +105,27 @@ def _go(told_to_go: Event) -> None:
     raise KeyboardInterrupt
 
 
-def _run(trial: Trial, run: RunDirectory, pods: PodFleet, events: TrialEvents) -> None:
+def _run(trial: Trial, run: RunDirectory, pods: PodFleet, events: TrialEvents, pauses: TrialPauses) -> None:
     directory = run.trial(trial.name)
     if directory.read_status().get("state") in (*FINISHED, "failed"):
         return
-    print(f"{trial.name} begins", flush=True)
+    pauses.await_turn(trial.name)
+    _tell(f"{trial.name} begins")
     events.begin(trial.name)
     fields = about(trial, os.environ.get("TRELLIS_COMMAND", "")) | {"image": own_image()}
     prepare(directory, fields)
     try:
         fidelity = run_trial(trial.spec, directory, partial(events.watch, trial.name), fields, pods.run)
     except Exception as error:
-        print(f"{trial.name} failed: {describe(error)}", flush=True)
+        _tell(f"{trial.name} failed: {describe(error)}")
         events.fail(trial.name, describe(error))
         return
     print(f"{trial.name} is {'valid' if fidelity.valid else 'INVALID'}", *fidelity.reasons, sep="\n  ")
     events.end(trial.name, fidelity.reasons)
+
+
+def _tell(text: str) -> None:
+    print(text, flush=True)
 
 
 if __name__ == "__main__":

@@ -3,8 +3,9 @@
 `python -m services.results --run /var/lib/trellis/run --listen 127.0.0.1:8080`
 
 `/` is the report, or how far the run is; `/status` the same as JSON; `/run.tar.zst` the run directory;
-`/healthz` says that the service lives. All but the last ask for the token, if there is one: as a bearer, as
-the password of a browser (any user), or in the header X-Trellis-Token, which proxies leave alone.
+`/runs` the earlier runs of a schedule as JSON, and `/runs/<run>/run.tar.zst` one of them; `/healthz` says
+that the service lives. All but the last ask for the token, if there is one: as a bearer, as the password of a
+browser (any user), or in the header X-Trellis-Token, which proxies leave alone.
 """
 
 from __future__ import annotations
@@ -13,18 +14,21 @@ import argparse
 import base64
 import contextlib
 import hmac
+import json
 import os
 import signal
 import sys
 import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from functools import partial
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
 from emulator.experiment.run.archive import pack
 from emulator.experiment.run.directory import RunDirectory
+from emulator.experiment.run.earlier_runs import earlier_runs
 from emulator.network.http_server import BoundedHandler, BoundedServer
 from emulator.network.listening import host_and_port
 from emulator.network.loopback import bracketed, loopback
@@ -37,6 +41,7 @@ from emulator.trials.run_progress import Reader
 from emulator.trust.credentials import NoCredentials, read_token
 from services.endings import in_words
 from services.self_telling import tell_of_self
+from trellis.command.local_runs import about_of
 
 _MAX_ARCHIVES = 2
 _TOKEN_HEADER = "X-Trellis-Token"
@@ -86,12 +91,16 @@ class _Handler(BoundedHandler):
         routes = {
             "/": self._page,
             "/status": self._status,
-            "/run.tar.zst": self._archive,
+            "/run.tar.zst": lambda: self._archive(self.server.run),
+            "/runs": self._earlier,
             "/healthz": self._health,
         }
-        route = routes.get(self.path.partition("?")[0])
+        path = self.path.partition("?")[0]
+        route = routes.get(path) or self._archive_at(path)
         if route is None:
-            self._answer(HTTPStatus.NOT_FOUND, _TEXT, b"there is /, /status, /run.tar.zst and /healthz\n")
+            self._answer(
+                HTTPStatus.NOT_FOUND, _TEXT, b"there is /, /status, /run.tar.zst, /runs and /healthz\n"
+            )
         elif route == self._health:
             route()
         else:
@@ -139,8 +148,18 @@ class _Handler(BoundedHandler):
     def _health(self) -> None:
         self._answer(HTTPStatus.OK, _TEXT, b"ok\n")
 
-    def _archive(self) -> None:
-        run = self.server.run
+    def _earlier(self) -> None:
+        found = [{"run": run.path.name, **about_of(run)} for run in earlier_runs(self.server.run)]
+        self._answer(HTTPStatus.OK, _JSON, json.dumps(found).encode())
+
+    def _archive_at(self, path: str) -> Callable[[], None] | None:
+        """Return what sends the archive of an earlier run; None if there is none at this path."""
+        if not path.startswith("/runs/"):
+            return None
+        paths = {f"/runs/{run.path.name}/run.tar.zst": run for run in earlier_runs(self.server.run)}
+        return partial(self._archive, paths[path]) if path in paths else None
+
+    def _archive(self, run: RunDirectory) -> None:
         if not run.experiment.is_file():
             self._answer(HTTPStatus.NOT_FOUND, _TEXT, b"the coordinator has not begun yet\n")
             return

@@ -20,6 +20,7 @@ from emulator.experiment.file.document import ExperimentError
 from emulator.experiment.file.load import load
 from emulator.experiment.file.spec import ExperimentSpec
 from emulator.experiment.run.directory import RunDirectory
+from emulator.experiment.run.earlier_runs import begin_turn
 from emulator.experiment.run.runs import NoRun, take_up
 from emulator.files.damage import DamagedFile
 from emulator.trials.sweep import RunBusy, Update, default_jobs, run_sweep
@@ -27,6 +28,7 @@ from emulator.trust.credentials import NoCredentials
 from services.analysis import (
     FAILURES,
     add_executor_options,
+    add_upload,
     conclude,
     end,
     note,
@@ -34,6 +36,7 @@ from services.analysis import (
     wanted_executors,
 )
 from services.endings import in_words
+from services.result_upload import upload_results
 from services.self_telling import tell_of_self
 
 
@@ -47,18 +50,28 @@ def main() -> int:
     parser.add_argument("--experiment", type=Path, required=True)
     parser.add_argument("--run", type=Path, required=True, help="the run directory, made or taken up")
     add_executor_options(parser)
+    add_upload(parser)
+    parser.add_argument(
+        "--turn", default=os.environ.get("TRELLIS_TURN", ""), help="the name of a turn of a schedule"
+    )
+    parser.add_argument("--keep", type=int, default=0, help="runs of earlier turns that stay")
     arguments = parser.parse_args()
     signal.signal(signal.SIGTERM, end)
     try:
         tell_of_self("analysis")
         spec = load(arguments.experiment)
-        run = take_up(arguments.run.resolve(), spec, arguments.experiment)
+        folder = arguments.run.resolve()
+        if arguments.turn:
+            begin_turn(RunDirectory(folder), arguments.turn, arguments.keep)
+        run = take_up(folder, spec, arguments.experiment)
     except (ExperimentError, NoRun, DamagedFile, NoCredentials) as error:
         print(error, file=sys.stderr, flush=True)
         return 2
     try:
         executors = wanted_executors(arguments)
         _run_and_conclude(run, spec, executors)
+        if arguments.upload:
+            upload_results(run, arguments.upload, note)
     except (*FAILURES, RunBusy) as error:
         print(error, file=sys.stderr, flush=True)
         return 1

@@ -131,6 +131,9 @@ class World:
             "events": [],
             "persistentvolumeclaims": [],
             "secrets": [],
+            "leases": [],
+            "pods": [],
+            "cronjobs": [],
             "services": [
                 {
                     "metadata": {"name": "demo-results", "labels": labels("demo", "results")},
@@ -270,7 +273,7 @@ class World:
             columns = [{"name": column} for column in COLUMNS]
             rows = [{"cells": list(row)} for row in self.rows] if self.there else []
             return 200, json.dumps({"columnDefinitions": columns, "rows": rows}).encode()
-        stays = kind in ("persistentvolumeclaims", "events") or self.there
+        stays = kind in ("persistentvolumeclaims", "events", "leases") or self.there
         items = [item for item in self.objects[kind] if stays and _selected(item, query)]
         return 200, json.dumps({"items": items}).encode()
 
@@ -279,6 +282,17 @@ class World:
         kind = kind.rpartition("/")[2]
         self.deleted.append(f"{kind}/{name}")
         self.objects[kind] = [item for item in self.objects[kind] if item["metadata"]["name"] != name]
+
+    def patch(self, path: str, change: dict[str, Any]) -> int:
+        """Change the annotations of an object. Returns the status of the answer."""
+        kind, name = path.rpartition("/")[0].rpartition("/")[2], path.rpartition("/")[2]
+        for item in self.objects[kind]:
+            if item["metadata"]["name"] == name:
+                notes = item["metadata"].setdefault("annotations", {})
+                notes.update(change["metadata"]["annotations"])
+                item["metadata"]["annotations"] = {k: v for k, v in notes.items() if v is not None}
+                return 200
+        return 404
 
     def _results(self, name: str) -> tuple[int, bytes]:
         if not self.there:
@@ -311,7 +325,7 @@ def _selected(item: dict[str, Any], query: dict[str, str]) -> bool:
     pairs = [pair.split("=") for pair in query.get("labelSelector", "").split(",") if pair]
     if field := query.get("fieldSelector"):
         return bool(item["involvedObject"]["kind"] == field.partition("=")[2])
-    return all(here.get(key) == value for key, value in pairs)
+    return all(here.get(pair[0]) == pair[1] if pair[1:] else pair[0] in here for pair in pairs)
 
 
 class _Server(ThreadingHTTPServer):
@@ -335,6 +349,11 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer(
             *self.server.world.answer(url.path, query, table, self.headers.get("X-Trellis-Token", ""))
         )
+
+    def do_PATCH(self) -> None:
+        change = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        status = self.server.world.patch(urlsplit(self.path).path, change)
+        self._answer(status, b'{"message": "not found"}' if status == 404 else b"{}")
 
     def do_DELETE(self) -> None:
         self.server.world.delete(urlsplit(self.path).path)

@@ -18,6 +18,7 @@ from trellis.checked_expectations import check_expectations
 from trellis.command import pod_options as pods
 from trellis.command.arguments import TARGET, Options, Target
 from trellis.command.campaign_command import commands as campaign_commands
+from trellis.command.claims_command import commands as claims_commands
 from trellis.command.compare_command import commands as compare_commands
 from trellis.command.exits import (
     INVALID,
@@ -40,6 +41,7 @@ from trellis.command.inputs import (
     say_inputs,
     say_refused,
 )
+from trellis.command.kept_commands import commands as kept_commands
 from trellis.command.on_kubernetes import refuse_pods, run_in_pods, wants_pods
 from trellis.command.on_spark import (
     check_master,
@@ -51,6 +53,7 @@ from trellis.command.on_spark import (
 from trellis.command.outcome import need_summary, out, say_summary, say_verdict, was_ended
 from trellis.command.package_commands import commands as package_commands
 from trellis.command.package_commands import say_displaced
+from trellis.command.queue_commands import commands as queue_commands
 from trellis.command.releases import commands as release_commands
 from trellis.command.run_commands import commands as run_commands
 from trellis.command.schema_command import commands as schema_commands
@@ -81,12 +84,15 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(release_commands)
+app.add_typer(queue_commands)
+app.add_typer(claims_commands)
 app.add_typer(package_commands)
 app.add_typer(trace_commands)
 app.add_typer(campaign_commands)
 app.add_typer(compare_commands)
 app.add_typer(export_commands)
 app.add_typer(run_commands)
+app.add_typer(kept_commands)
 app.add_typer(validate_commands)
 app.add_typer(schema_commands)
 app.add_typer(init_commands)
@@ -147,6 +153,7 @@ def run(
     image_prefix: pods.ImagePrefix = None,
     image_tag: pods.ImageTag = None,
     keep: pods.Keep = False,
+    queued: pods.Queued = False,
     start_limit: pods.StartLimit = pods.START_LIMIT,
     patience: pods.Patience = pods.PATIENCE,
 ) -> None:
@@ -159,7 +166,7 @@ def run(
 
         need_junit(junit)
         of_helm = chart, tuple(values or ()), tuple(chart_set or ()), image_prefix, image_tag
-        in_pods = pods.PodOptions(release, namespace, *of_helm, keep, start_limit, patience)
+        in_pods = pods.PodOptions(release, namespace, *of_helm, keep, start_limit, patience, queued)
         target = locate(target) if target else None
         master = where if is_master(where) else None
         options = [*([f"runtime.kind={where}"] if where and not master else []), *(options or [])]

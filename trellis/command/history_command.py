@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from emulator.experiment.run.object_store import is_place
 from trellis.command.as_json import Json, say_json
 from trellis.command.exits import BROKEN, UserError, endings
+from trellis.command.kept_commands import summaries_of
 from trellis.command.outcome import out
 from trellis.command.steps import need_junit
 
@@ -25,9 +28,12 @@ def history(
     experiment: Annotated[
         str, typer.Argument(metavar="EXPERIMENT", help="The name of an experiment, or its file.")
     ],
-    folder: Annotated[Path, typer.Option("--in", metavar="FOLDER", help="Where run directories are.")] = Path(
-        "runs"
-    ),
+    folder: Annotated[
+        str,
+        typer.Option(
+            "--in", metavar="FOLDER|PLACE", help="Where run directories are, or s3://bucket/prefix."
+        ),
+    ] = "runs",
     measures: Annotated[
         list[str] | None,
         typer.Option("--measure", metavar="NAME", help="Repeatable. By default the first six."),
@@ -49,9 +55,9 @@ def history(
         from analysis.report.junit import write_steps
 
         name = _name_of(experiment)
-        runs = _runs_of(name, folder)
         try:
-            found = histories(runs, measures or [])
+            with summaries_of(folder) if is_place(folder) else nullcontext(Path(folder)) as there:
+                found = histories(_runs_of(name, there), measures or [])
         except ResultsError as error:
             raise UserError(str(error)) from None
         if junit is not None:

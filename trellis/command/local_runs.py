@@ -65,6 +65,12 @@ def look(directory: RunDirectory) -> LocalRun:
     return LocalRun(directory, standing, state, verdict, size, max(0.0, time.time() - written))
 
 
+def about_of(directory: RunDirectory) -> dict[str, Any]:
+    """Return what is kept with a run in an object store: how it stood, and not where."""
+    fields = look(directory).fields()
+    return {key: fields[key] for key in ("experiment", "state", "verdict", "trials", "trials_ended")}
+
+
 def find_runs(folder: Path) -> list[RunDirectory]:
     """Return the run directories in a folder, or the folder itself if it is one, by name.
 

@@ -14,7 +14,7 @@ import typer
 
 from emulator.files.input_facts import counted
 from trellis.checked_expectations import check_expectations
-from trellis.command.exits import INTERRUPTED, INVALID, UserError, err
+from trellis.command.exits import INTERRUPTED, INVALID, VALID, UserError, err
 from trellis.command.inputs import refuse_draws, warn
 from trellis.command.outcome import say_summary, say_verdict
 from trellis.command.pod_options import PodOptions
@@ -87,7 +87,8 @@ def run_in_pods(file: Path, sets: list[str], folder: Path, options: PodOptions) 
         with contextlib.closing(cluster):
             cluster.check()
             helm = Helm(cluster.namespace)
-            settings = (*image_settings(options.image_prefix, options.image_tag), *options.settings)
+            queue = ("queue.enabled=true",) if options.queued else ()
+            settings = (*image_settings(options.image_prefix, options.image_tag), *queue, *options.settings)
             installation = Installation(name, chart, resolved_yaml(spec), options.values, settings)
             again = ["trellis", "run", str(file), "--on", "kubernetes", "--release", name]
             again += [part for option in sets for part in ("--set", option)]
@@ -95,7 +96,7 @@ def run_in_pods(file: Path, sets: list[str], folder: Path, options: PodOptions) 
                 again += ["--namespace", options.namespace]
             conductor = "analysis" if spec.runtime.kind == "virtual" else "coordinator"
             course = _Course(cluster, helm, installation, options, shlex.join(again), conductor)
-            return course.run(spec, folder)
+            return course.submit() if options.queued else course.run(spec, folder)
 
 
 class _Course:
@@ -145,6 +146,21 @@ class _Course:
             raise
         self._finish()
         return _say(home, why)
+
+    def submit(self) -> int:
+        """Install the release and leave it in its queue. Raises ReleaseError."""
+        self._refuse_existing()
+        name, place = self._release.name, self._release.cluster.namespace
+        with contextlib.closing(self._helm.install(self._installation)) as installing:
+            title = f"putting the release {name} into the queue of the namespace {place}"
+            with self._screen.step(title, 0) as step:
+                self._waiting.installed(installing, step.note)
+        self._screen.say(
+            f"{name} runs when its turn comes, whether this machine is on or not. See its place: "
+            f"trellis queue --namespace {place}; bring its run home: {self._command('fetch')}; remove it: "
+            f"{self._command('stop')}"
+        )
+        return VALID
 
     def _refuse_existing(self) -> None:
         known = self._helm.release(self._release.name)

@@ -46,6 +46,9 @@ ImagePrefix = Annotated[
 ]
 ImageTag = Annotated[str | None, typer.Option("--image-tag", metavar="TAG", help="Pods: of the images.")]
 Keep = Annotated[bool, typer.Option("--keep", help="Pods: do not remove the release.")]
+Queued = Annotated[
+    bool, typer.Option("--queue", help="Pods: only put the release into the queue of the namespace.")
+]
 StartLimit = Annotated[
     float, typer.Option("--start-limit", min=1, metavar="SECONDS", help="Pods: until the first trial runs.")
 ]
@@ -68,3 +71,5 @@ class PodOptions:
     keep: bool = False
     start_limit: float = START_LIMIT
     patience: float = PATIENCE
+    queued: bool = False
+    """This is true if the release is to wait for its turn, and the command does not wait with it."""

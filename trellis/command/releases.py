@@ -14,9 +14,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from emulator.experiment.run.object_store import is_place
 from emulator.files.input_facts import counted
+from trellis.command.ages import age_in_words
 from trellis.command.as_json import Json, say_json
 from trellis.command.exits import INVALID, UserError, endings, err
+from trellis.command.kept_commands import fetch_kept
 from trellis.command.on_kubernetes import cluster_errors, command
 from trellis.command.outcome import out, say_summary
 from trellis.command.pod_options import Namespace
@@ -119,18 +122,28 @@ def stop(name: Name, namespace: Namespace = None) -> None:
 
 @commands.command()
 def fetch(
-    name: Name,
+    name: Annotated[
+        str,
+        typer.Argument(metavar="RELEASE|PLACE", help="The name of a release, or s3://bucket/prefix/run."),
+    ],
     namespace: Namespace = None,
     folder: Annotated[
         Path, typer.Option("--out", metavar="FOLDER", help="Where the run directory is made.")
     ] = Path("runs"),
+    earlier: Annotated[
+        str, typer.Option("--run", metavar="RUN", help="An earlier run of a schedule; see trellis runs.")
+    ] = "",
 ) -> None:
-    """Bring the run directory of a release home."""
+    """Bring the run directory of a release home, or one from an object store."""
+    if is_place(name):
+        with endings():
+            fetch_kept(name, folder)
+        return
     with _release(name, namespace) as (helm, release):
         if helm.release(name) is None and not release.workloads():
             raise UserError(_unknown(release))
         with _step(f"fetching the run directory of {name}") as step:
-            home = release.fetch(folder, lambda count: step.note(f"{count / 1e6:.1f} MB"))
+            home = release.fetch(folder, lambda count: step.note(f"{count / 1e6:.1f} MB"), earlier)
         if home.summary.is_file():
             raise typer.Exit(say_summary(home))
         _say("not analyzed yet")
@@ -214,7 +227,8 @@ def _view(release: Release, helm: Helm) -> View:
     else:
         lines = [f"release {name}: {known['status']}, {known['chart']}, since {known['updated'][:19]}"]
     lines += [f"  {w.name}: {w.ready} of {counted(w.wanted, 'pod')} ready" for w in workloads]
-    lines += [f"  {claim['metadata']['name']}: {claim['status']['phase']}" for claim in claims]
+    lines += [f"  {claim['metadata']['name']}: {claim['status']['phase']}{_old(claim)}" for claim in claims]
+    lines += _queue_lines(release, workloads)
     if counts := Counter(str(row["Status"]) for row in release.pods()):
         lines.append("  pods: " + ", ".join(f"{count:,} {state}" for state, count in counts.most_common()))
     lines += [f"  ! {problem}" for problem in _problems(release, workloads)]
@@ -224,7 +238,11 @@ def _view(release: Release, helm: Helm) -> View:
     why = release.analysis().get("Failed")
     if why:
         lines.append(_failed_analysis(release, why))
+    lines += [f"  {told}" for told in release.uploads(workloads)]
     gone = not reported and not any(w.component == "analysis" for w in workloads)
+    if gone and (schedule := release.schedule()):
+        lines.append(f"  schedule {schedule}: no run has begun yet")
+        return View(lines, ended=False)
     if gone:
         lines.append(_gone_analysis(release))
     trials_over = standing is not None and standing.ended
@@ -291,6 +309,24 @@ def _problems(release: Release, workloads: Sequence[Workload]) -> list[str]:
     from trellis.command.release.lookout import Lookout
 
     return [problem.told(release.name) for problem in Lookout(release, 0.0).look(workloads)]
+
+
+def _old(claim: dict[str, Any]) -> str:
+    from trellis.command.release.claims import age_of
+
+    age = age_of(claim)
+    return "" if age is None else f", {age_in_words(age)} old"
+
+
+def _queue_lines(release: Release, workloads: Sequence[Workload]) -> Iterator[str]:
+    if not any(workload.component == "queue" for workload in workloads):
+        return
+    from trellis.command.release.queues import queued
+
+    for each in queued(release.cluster):
+        if each.entry.release == release.name:
+            line = f", {each.line} in line" if each.line is not None else ""
+            yield f"  queue {each.queue}: {each.told}{line}, priority {each.entry.priority}"
 
 
 def _standing_lines(release: Release, standing: Standing | None) -> Iterator[str]:

@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from emulator.files.input_facts import counted
+from trellis.command.ages import age_in_words
 from trellis.command.as_json import Json, say_json
 from trellis.command.exits import INVALID, UserError, endings, err
+from trellis.command.kept_commands import say_earlier, say_kept
 from trellis.command.outcome import out
+from trellis.command.pod_options import Namespace
 
 if TYPE_CHECKING:
     from trellis.command.local_runs import LocalRun
@@ -25,9 +28,25 @@ _MADE = {"experiment.yaml", "trials", "tables", "summary.json", "digests.json", 
 
 
 @commands.command()
-def runs(folder: Folder = Path("runs"), as_json: Json = False) -> None:
+def runs(
+    folder: Folder = Path("runs"),
+    at: Annotated[
+        str, typer.Option("--at", metavar="PLACE", help="In an object store, such as s3://bucket/prefix.")
+    ] = "",
+    release: Annotated[
+        str, typer.Option("--release", metavar="NAME", help="The earlier runs of a release with a schedule.")
+    ] = "",
+    namespace: Namespace = None,
+    as_json: Json = False,
+) -> None:
     """List the run directories of a folder, the youngest first: state, verdict, trials, size, age."""
     with endings():
+        if at:
+            say_kept(at, as_json)
+            return
+        if release:
+            say_earlier(release, namespace, as_json)
+            return
         from trellis.command.local_runs import find_runs, look
 
         found = sorted((look(run) for run in find_runs(folder)), key=lambda run: run.age)
@@ -146,17 +165,9 @@ def _say_table(found: list[LocalRun]) -> None:
     for run in found:
         trials = f"{run.ended} of {len(run.standing.trials)}"
         size = f"{run.bytes / 1e6:,.1f} MB"
-        cells = (run.directory.path.name, run.state, run.verdict, trials, size, _age(run.age))
+        cells = (run.directory.path.name, run.state, run.verdict, trials, size, age_in_words(run.age))
         table.add_row(*map(Text, cells))
     out.print(table)
     for run in found:
         if run.standing.problem:
             out.print(f"{run.directory.path}: {run.standing.problem}", markup=False, soft_wrap=True)
-
-
-def _age(seconds: float) -> str:
-    """Return a time in its largest unit, rounded down."""
-    for unit, size in (("d", 86_400), ("h", 3_600), ("min", 60)):
-        if seconds >= size:
-            return f"{seconds // size:,.0f} {unit}"
-    return f"{seconds:.0f} s"

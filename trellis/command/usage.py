@@ -17,8 +17,13 @@ EXAMPLES: Final = {
     "status": f"status {_RUN}",
     "logs": "logs my-release",
     "stop": "stop my-release",
+    "upload": f"upload {_RUN} s3://bucket/prefix",
     "fetch": "fetch my-release",
     "open": f"open {_RUN}",
+    "claims": "claims",
+    "queue": "queue",
+    "pause": "pause my-release",
+    "resume": "resume my-release",
     "systems": "systems vitis",
     "experiments": "experiments",
     "messages": "messages protos/mine/v1/talk.proto",
@@ -36,6 +41,7 @@ EXAMPLES: Final = {
 }
 """A call of each command."""
 _VALUES: Final = {
+    "--at": "s3://bucket/prefix",
     "--base": "vitis",
     "--between": "system.name",
     "--budget": "100",
@@ -61,6 +67,7 @@ _VALUES: Final = {
     "--pod": "my-release-peers-0-0",
     "--release": "my-release",
     "--resume": _RUN,
+    "--run": "20260131-120000",
     "--seeds": "5",
     "--set": "peers=100",
     "--shrink": "1",

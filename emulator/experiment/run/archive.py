@@ -61,7 +61,7 @@ def pack(folder: Path, sink: Sink) -> None:
         compressor.stream_writer(cast(IO[bytes], sink), closefd=False) as frame,
         tarfile.open(fileobj=frame, mode="w|", format=tarfile.PAX_FORMAT, bufsize=_CHUNK) as tar,
     ):
-        for path in _finished(folder):
+        for path in finished(folder):
             added = _add(tar, path, path.relative_to(folder).as_posix())
             if added is not None:
                 files, size = files + 1, size + added
@@ -71,7 +71,7 @@ def pack(folder: Path, sink: Sink) -> None:
         tar.addfile(info, io.BytesIO(contents))
 
 
-def _finished(folder: Path) -> Iterator[Path]:
+def finished(folder: Path) -> Iterator[Path]:
     """Yield everything below the folder, without drafts; a folder comes before what is in it."""
     for path in sorted(folder.iterdir()):
         if path.name.endswith(".new") or path.name.startswith((".", "_")):
@@ -79,7 +79,7 @@ def _finished(folder: Path) -> Iterator[Path]:
         yield path
         if path.is_dir() and not path.is_symlink():
             try:
-                yield from _finished(path)
+                yield from finished(path)
             except FileNotFoundError:
                 continue
 

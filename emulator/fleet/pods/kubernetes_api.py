@@ -9,7 +9,6 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import datetime
 from http import HTTPStatus
-from pathlib import Path
 from typing import Any
 
 import aiohttp
@@ -18,7 +17,6 @@ from kubernetes.aio.client.exceptions import ApiException
 
 from emulator.fleet.pods.kill_schedule import Pod
 
-_NAMESPACE_FILE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 _PAGE = 500
 """The most pods in one answer."""
 _CALL_LIMIT = 10.0
@@ -204,11 +202,6 @@ class Pods:
                 f"may not {verb} pods in the namespace {self._namespace}: {_reason(error)}. Give the "
                 "ServiceAccount a Role with the verbs delete, get, list and watch on pods"
             ) from error
-
-
-def own_namespace() -> str:
-    """Return the namespace of this program's pod, "default" outside of a cluster."""
-    return _NAMESPACE_FILE.read_text() if _NAMESPACE_FILE.exists() else "default"
 
 
 def _pod(item: dict[str, Any]) -> Pod:

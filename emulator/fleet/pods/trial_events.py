@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Any
 
 from emulator.fleet.coordinator.host_words import printable
-from emulator.fleet.pods.pod_reading import ask_api, in_cluster, own_namespace, read_pod
+from emulator.fleet.pods.pod_reading import ask, in_cluster, own_namespace, read_pod
 from emulator.runtime.progress import Progress
 
 _WAITING = 100
@@ -121,8 +121,8 @@ def own_events(release: str) -> TrialEvents:
 
 
 def _create(event: dict[str, Any]) -> None:
-    """Make an event in this pod's namespace. Raises OSError, ValueError and KeyError, as `ask_api` does."""
+    """Make an event in this pod's namespace. Raises OSError, ValueError and KeyError, as `ask` does."""
     about = event["involvedObject"]
-    about["namespace"] = own_namespace()
+    about["namespace"] = namespace = own_namespace()
     about["uid"] = read_pod(about["name"])["metadata"]["uid"]
-    ask_api("events", event)
+    ask("POST", f"api/v1/namespaces/{namespace}/events", event, "application/json")

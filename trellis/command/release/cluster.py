@@ -25,6 +25,7 @@ _CONTENT = re.compile(r"/\{.*\}")
 """Matches what the library quotes of a file's content, which may hold a secret."""
 _TRIPPED = (AttributeError, LookupError, TypeError, ValueError)
 """The errors that the library raises at content that it does not expect."""
+_MERGE = "application/merge-patch+json"
 _TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
 
 
@@ -99,6 +100,12 @@ class Cluster:
         names = [column["name"] for column in told["columnDefinitions"]]
         return [dict(zip(names, row["cells"], strict=True)) for row in told.get("rows") or ()]
 
+    def patch(self, group: str, kind: str, name: str, change: Json) -> None:
+        """Change fields of an object of the namespace; None removes one. Raises NotThere."""
+        path = f"/{group}/namespaces/{self.namespace}/{kind}/{name}"
+        with self._request("PATCH", path, {}, {"Content-Type": _MERGE}, change):
+            pass
+
     def delete(self, group: str, kind: str, name: str) -> None:
         """Delete an object of the namespace and what it owns. Raises NotThere."""
         path = f"/{group}/namespaces/{self.namespace}/{kind}/{name}"
@@ -115,13 +122,14 @@ class Cluster:
 
     @contextmanager
     def _request(
-        self, method: str, path: str, query: Json, headers: dict[str, str]
+        self, method: str, path: str, query: Json, headers: dict[str, str], body: Json | None = None
     ) -> Iterator[urllib3.BaseHTTPResponse]:
         request = self._api.param_serialize(
             method,
             path,
             query_params=list(query.items()),
             header_params=headers,
+            body=body,
             auth_settings=["BearerToken"],
         )
         try:

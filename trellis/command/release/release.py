@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -84,15 +85,32 @@ class Release:
         return self.cluster.objects(_BATCH, "jobs", labelSelector=self._selected(component))
 
     def analysis(self) -> dict[str, str]:
-        """Return how the Job of the analysis ended, "Complete" or "Failed", with the cluster's reason."""
+        """Return how the newest Job of the analysis ended, "Complete" or "Failed", with its reason."""
         return {
             condition["type"]: ": ".join(
                 str(condition[key]) for key in ("reason", "message") if condition.get(key)
             )
-            for job in self.jobs("analysis")
+            for job in sorted(self.jobs("analysis"), key=_made)[-1:]
             for condition in (job.get("status") or {}).get("conditions") or ()
             if condition["status"] == "True"
         }
+
+    def schedule(self) -> str:
+        """Return when the experiment runs, as cron says it; "" if it runs once."""
+        jobs = self.cluster.objects(_BATCH, "cronjobs", labelSelector=self._selector)
+        return next((str(job["spec"]["schedule"]) for job in jobs), "")
+
+    def uploads(self, workloads: Iterable[Workload]) -> list[str]:
+        """Return how the upload of the run to an object store went; nothing if there was none yet."""
+        if not any(w.component == "analysis" and "--upload=" in str(w.about["spec"]) for w in workloads):
+            return []
+        pods = self.cluster.objects(_CORE, "pods", labelSelector=self._selected("analysis"))
+        ends = (
+            (status.get("state") or {}).get("terminated") or {}
+            for pod in pods
+            for status in (pod.get("status") or {}).get("containerStatuses") or ()
+        )
+        return [str(end["message"]) for end in ends if end.get("exitCode") == 0 and end.get("message")]
 
     def last_words(self, component: str) -> str:
         """Return what the newest pod of a component printed last, on one line."""
@@ -125,8 +143,13 @@ class Release:
             self.cluster.get("/version")  # the cluster itself has to answer
             return None
 
-    def fetch(self, out: Path, watch: Callable[[int], None]) -> RunDirectory:
-        """Copy the run directory to `<out>/<experiment>-<time>`, whole or not at all.
+    def earlier_runs(self) -> list[Json]:
+        """Return how the earlier runs of a schedule stood, the youngest first."""
+        with self.results.read("runs") as answer:
+            return [dict(each) for each in json.loads(answer.data)]
+
+    def fetch(self, out: Path, watch: Callable[[int], None], earlier: str = "") -> RunDirectory:
+        """Copy the run directory, or an earlier one, to `<out>/<experiment>-<time>`, whole or not at all.
 
         `watch` is told how many bytes have come. Raises ReleaseError if the directory does not come whole in
         three attempts or is no run, and OSError.
@@ -146,11 +169,15 @@ class Release:
                 f"the results service of {self.name} tells of an experiment {standing.experiment[:80]!r}, "
                 f"which is no name of one, so nothing is fetched. See its log: trellis logs {self.name}"
             )
+        if earlier and earlier not in (there := [str(each["run"]) for each in self.earlier_runs()]):
+            raise ReleaseError(
+                f"{self.name} has no earlier run {earlier}. It has: {', '.join(there) or 'none'}"
+            )
         out.mkdir(parents=True, exist_ok=True)
         for attempt in range(1, _FETCHES + 1):
             draft = Path(tempfile.mkdtemp(prefix=f".{self.name}-", suffix=".new", dir=out))
             try:
-                with self.results.read("run.tar.zst") as answer:
+                with self.results.read(f"runs/{earlier}/run.tar.zst" if earlier else "run.tar.zst") as answer:
                     unpack(answer, draft, watch)
                 draft.chmod(0o755)
                 home = new_folder(standing.experiment, out)
@@ -172,11 +199,15 @@ class Release:
         return f"{self._selector},{_COMPONENT}={component}" if component else self._selector
 
 
+def _made(about: Json) -> str:
+    return str(about["metadata"].get("creationTimestamp", ""))
+
+
 def _workload(kind: str, about: Json) -> Workload:
     metadata, spec, status = about["metadata"], about["spec"], about.get("status") or {}
     labels = metadata.get("labels") or {}
     if kind == "job":
-        wanted = int(spec.get("completions") or 1)
+        wanted = 0 if spec.get("suspend") else int(spec.get("completions") or 1)
         ready = int(status.get("ready") or 0) + int(status.get("succeeded") or 0)
         made = (
             int(status.get("active") or 0)

@@ -81,6 +81,21 @@ class Waiting:
                     f"See why: trellis logs {self._release.name} --component {self._conductor}"
                 )
 
+    def installed(self, installing: Installing, note: Callable[[str], None]) -> None:
+        """Wait until Helm has installed the release, which may then wait for its turn in a queue."""
+        note("checking the values and the experiment")
+        while True:
+            with self._patiently():
+                try:
+                    if installing.done():
+                        return
+                except ReleaseError as error:
+                    raise self._with_last_words(error) from None
+                if problems := self._lookout.look(self._release.workloads()):
+                    told = "\n  ".join(problem.told(self._release.name) for problem in problems)
+                    raise ReleaseError(f"{self._release.name} cannot be checked:\n  {told}")
+            self._sleep(_PERIOD)
+
     def end(
         self,
         update: Callable[[Update], None],
