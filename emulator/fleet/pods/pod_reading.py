@@ -1,4 +1,4 @@
-"""The Kubernetes API as the pod that this program runs in reaches it: pods of its namespace, Leases and events."""
+"""The Kubernetes API as the pod that this program runs in reaches it: pods, Leases and events."""
 
 from __future__ import annotations
 
