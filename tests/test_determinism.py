@@ -23,6 +23,22 @@ workload:
   subscriptions: {kind: random, topics: 10, buckets: 1, per_peer: 3}
   publications: {events: 20}
 churn: {model: {kind: poisson, mean_session: 20 s, mean_gap: 5 s}}
+network:
+  latency: {kind: constant, rtt: 50 ms}
+  jitter: {kind: pareto, deviation: 5 ms}
+  loss: {kind: bursts, mean: 2 %, burst: 3}
+  bandwidth: {up: 2 Mbit/s, down: 5 Mbit/s, queue: 500 ms, discipline: fair}
+processing: {message: 50 us}
+faults:
+  - {name: split, partition: {share: 0.5}, at: 12 s, for: 3 s}
+  - name: worse
+    links: {share: 0.3, delay: 100 ms, loss: 5 %, duplicate: 5 %, corrupt: 2 %}
+    at: 14 s
+    for: 4 s
+  - {name: stopped, pause: {share: 0.1}, at: 16 s, for: 2 s}
+  - {name: gone, crash: {share: 0.1, state: kept}, at: 17 s, for: 2 s}
+  - {name: fast, clock: {share: 0.2, drift: 1 %}, at: 12 s, for: 5 s}
+attackers: {share: 0.1, behaviour: delay}
 phases: {join: 2 s, settle: 8 s, measure: 15 s, drain: 5 s}
 """
 
