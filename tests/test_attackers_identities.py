@@ -38,12 +38,12 @@ def drawn(**attackers: Any) -> Plan:
 @given(
     st.lists(st.integers(0, 300), min_size=1, max_size=40, unique=True),
     st.integers(0, 300),
-    st.sampled_from(["peer", "topic"]),
+    st.sampled_from(["peer", "topic", "key"]),
 )
 def test_attackers_stand_nearest_to_their_target_on_both_sides(
     numbers: list[int], number: int, kind: str
 ) -> None:
-    target = Target.model_validate({kind: number})
+    target = Target.model_validate({kind: f"{hash_of_topic(number):032x}" if kind == "key" else number})
     chosen = around(target, sorted(numbers))
     assert len(set(chosen.values())) == len(chosen) == len(set(numbers) - {target.peer})
     assert len({skewed(identifier) for identifier in chosen.values()}) == len(chosen)
@@ -228,8 +228,9 @@ attackers: {{number: 6, behaviour: black-hole, near: {near}}}
     [
         ("opt", "{topic: 3}", "the peers of opt take no identifiers"),
         ("quasar-random-graph", "{topic: 3}", "the peers of quasar-random-graph take no identifiers"),
-        ("vitis", "{}", "exactly one of `peer` and `topic`"),
-        ("vitis", "{peer: 3, topic: 3}", "exactly one of `peer` and `topic`"),
+        ("vitis", "{}", "exactly one of `peer`, `topic` and `key`"),
+        ("vitis", "{peer: 3, topic: 3}", "exactly one of `peer`, `topic` and `key`"),
+        ("vitis", "{key: 7f}", "near.key"),
         ("vitis", "{peer: 40}", "there is no peer 40. They are 0 to 39"),
     ],
 )

@@ -43,10 +43,10 @@ phases: {join: 2 s, settle: 8 s, measure: 15 s, drain: 5 s}
 """
 
 
-def simulated(folder: Path, seed: int) -> RunDirectory:
+def simulated(folder: Path, seed: int, experiment: str = EXPERIMENT) -> RunDirectory:
     folder.mkdir()
     file = folder / "small.yaml"
-    file.write_text(EXPERIMENT)
+    file.write_text(experiment)
     spec = load(file, [f"seed={seed}"])
     run = RunDirectory(folder / "run")
     for trial in trials(spec):
@@ -83,6 +83,24 @@ def test_another_seed_gives_other_telemetry(tmp_path: Path) -> None:
     one, other = (telemetry(simulated(tmp_path / str(seed), seed)) for seed in (1, 2))
     assert one.keys() == other.keys()
     assert [name for name in one if one[name] == other[name]] == []
+
+
+def test_what_changes_nothing_may_be_written_out_and_changes_no_byte(tmp_path: Path) -> None:
+    ideal = EXPERIMENT[: EXPERIMENT.index("network:")] + EXPERIMENT[EXPERIMENT.index("phases:") :]
+    neutral = """
+network: {latency: {kind: constant, rtt: 100 ms}, jitter: 0 s, loss: 0, order: any, overhead: 0, bandwidth: null}
+processing: null
+faults: []
+attackers: null
+invariants: null
+expect: []
+"""
+    plain = ideal + "network: {latency: {kind: constant, rtt: 100 ms}}\n"
+    one, other = (
+        telemetry(simulated(tmp_path / name, 1, text))
+        for name, text in (("plain", plain), ("neutral", ideal + neutral))
+    )
+    assert one == other
 
 
 def test_a_seed_gives_its_measures_and_its_tables_byte_for_byte(spark: SparkSession, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -62,6 +63,20 @@ def test_an_expectation_holds_for_values_in_the_unit_of_its_measure(
     text: str, measured: float, holds: bool
 ) -> None:
     assert Expectation.parse(text).holds(measured, "ms" if "delay_ms" in text else "") is holds
+
+
+@pytest.mark.parametrize(
+    ("words", "written"),
+    [
+        ("p99 delay <= 2 s", "delay_ms_p99 <= 2 s"),
+        ("p50 delay <= 2 s from 10 s after split", "delay_ms_median <= 2 s from 10 s after split"),
+        ("mean delay <= 2 s", "delay_ms <= 2 s"),
+        ("hit ratio >= 0.9", "hit_ratio >= 0.9"),
+    ],
+)
+def test_a_measure_in_words_is_answered_by_its_name(words: str, written: str) -> None:
+    with pytest.raises(ValueError, match=f'Write "{re.escape(written)}"$'):
+        Expectation.parse(words)
 
 
 def test_times_in_seconds_may_be_expected_in_any_unit_of_time() -> None:

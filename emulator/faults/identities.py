@@ -8,7 +8,7 @@ attackers that crowd around a target eclipse it.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final
+from typing import ClassVar, Final
 
 from pydantic import Field
 
@@ -24,20 +24,27 @@ a skewed identifier of a uniform one by numbers of 53 bits.
 
 
 class Target(Model):
-    """The peer or the topic around whose identifier attackers crowd."""
+    """The peer, the topic or the key around whose identifier attackers crowd."""
 
     peer: int | None = Field(None, ge=0, description="its number; the key of lookups for it is the same")
     topic: int | None = Field(None, ge=0, description="its number; the key is its hash")
+    key: str | None = Field(
+        None, pattern=r"^[0-9a-f]{32}$", description="the key itself, as 32 hexadecimal digits in quotes"
+    )
+
+    LATER: ClassVar[tuple[str, ...]] = ("key",)
 
     @property
     def identifier(self) -> int:
         """The uniform identifier of the target."""
+        if self.key is not None:
+            return int(self.key, 16)
         return hash_of_peer(self.peer) if self.peer is not None else hash_of_topic(self.topic or 0)
 
     def problems(self, crowd: Crowd) -> list[tuple[str, str]]:
-        """Return the key below the target and the problem if it names none, or both."""
-        if (self.peer is None) == (self.topic is None):
-            return [("peer", "exactly one of `peer` and `topic` says around whom they crowd")]
+        """Return the key below the target and the problem if it names none, or several."""
+        if [self.peer, self.topic, self.key].count(None) != 2:
+            return [("peer", "exactly one of `peer`, `topic` and `key` says around whom they crowd")]
         if self.peer is not None and self.peer >= crowd.peers:
             return [("peer", f"there is no peer {self.peer}. They are 0 to {crowd.peers - 1}")]
         return []

@@ -30,7 +30,8 @@ class Acted:
         """Its index in the faults of the trial."""
         self.spec = spec
         self.peers = sorted(peers)
-        self.paused: list[PlannedLife] = []
+        self.told: list[PlannedLife] = []
+        """The peers that told of its begin, and have not told of its end."""
         self.hit = 0
         """The number of peers of this world that it hit: those that were up."""
         self.begun: float | None = None
@@ -142,17 +143,21 @@ class FaultActor:
         acted.begun = self._world.trial_time()
         for peer in acted.peers:
             life = self._world.life_of(peer)
-            acted.hit += life is not None
-            if life is not None and acted.spec.pause is not None:
+            if life is None:
+                continue
+            acted.hit += 1
+            if acted.spec.keeps_state:
+                continue
+            if acted.spec.pause is not None:
                 life.pause()
-                acted.paused.append(life)
-                self._tell_begin(life, acted.spec)
+            acted.told.append(life)
+            self._tell_begin(life, acted.spec)
 
     def _end(self, acted: Acted) -> None:
         acted.ended = self._world.trial_time()
-        for life in acted.paused:
+        for life in acted.told:
             if life.alive:
-                waited = life.go_on()
+                waited = life.go_on() if acted.spec.pause is not None else 0
                 acted.waited += waited
                 self._tell_end(life, acted.spec, waited)
-        acted.paused.clear()
+        acted.told.clear()

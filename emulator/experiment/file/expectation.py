@@ -25,6 +25,9 @@ _OUT_OF_ORDER = re.compile(
     r"\s*(?P<measure>\S+)\s+(?P<part>(?:before|during|after|from|until)\s[^<>=]*[^<>=\s])"
     r"\s*(?P<comparison>[<>=].*)"
 )
+_IN_WORDS = re.compile(
+    r"\s*(?:(?P<statistic>mean|median|p50|p90|p99|max) )?(?P<words>[a-z]+(?: [a-z]+)*)\s*(?P<rest>[<>=].*)"
+)
 _LONGEST: Final = 200
 _COMPARISONS: Mapping[str, Callable[[float, float], bool]] = {
     "<=": operator.le,
@@ -66,7 +69,7 @@ class Expectation:
             raise ValueError(
                 "an expectation is a measure, one of <=, >=, ==, < and >, and a number, such as "
                 '"hit_ratio >= 99 %", and perhaps a part of the trial, such as "from 10 s after split"'
-                + _in_order(text)
+                + (_in_order(text) or _in_one_word(text))
             )
         unit = form["unit"] or ""
         if unit and unit not in _UNITS:
@@ -108,6 +111,22 @@ def _in_order(text: str) -> str:
     except ValueError:
         return ""
     return f'. Write "{ordered}"'
+
+
+def _in_one_word(text: str) -> str:
+    """Return how to write a condition on a measure that is named in words, such as "p99 delay"."""
+    form = _IN_WORDS.fullmatch(text) if len(text) <= _LONGEST else None
+    if form is None:
+        return ""
+    measure = form["words"].replace(" ", "_")
+    measure += "_ms" if measure.endswith("delay") else ""
+    statistic = {"mean": None, "p50": "median"}.get(form["statistic"], form["statistic"])
+    written = f"{measure}_{statistic} {form['rest']}" if statistic else f"{measure} {form['rest']}"
+    try:
+        Expectation.parse(written)
+    except ValueError:
+        return ""
+    return f'. Write "{written}"'
 
 
 def _checked(text: str) -> str:

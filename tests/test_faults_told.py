@@ -1,0 +1,43 @@
+"""What the peers that a fault hits tell of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from faults_by_hand import fault, observed, run_with, up
+from runtime_diary import diary_spec, diary_system
+from small_trial import make_plan, run
+
+from emulator.experiment.plan.draw_plan import draw_plan
+
+
+@pytest.mark.parametrize(
+    "what",
+    [
+        {"partition": {"peers": [1]}},
+        {"links": {"peers": [1], "delay": "20 ms"}},
+        {"pause": {"peers": [1]}},
+        {"clock": {"peers": [1], "step": "100 ms"}},
+    ],
+    ids=lambda what: next(iter(what)),
+)
+def test_a_peer_that_a_fault_hits_tells_of_its_begin_and_its_end(
+    what: dict[str, Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    diary_system(monkeypatch)
+    asked = diary_spec(3, faults=[fault("bad", **what)])
+    outcome = run_with(asked, tmp_path, make_plan(3, up(10, 10, 10)))
+    assert observed(outcome, "fault bad begins") == [(1, 2.0, 3.0)]
+    assert [(peer, at) for peer, at, _ in observed(outcome, "fault bad ends")] == [(1, 5.0)]
+
+
+def test_a_peer_that_crashes_without_its_state_tells_of_the_begin_alone(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    diary_system(monkeypatch)
+    asked = diary_spec(3, faults=[fault("gone", crash={"peers": [1]})])
+    outcome = run(asked, draw_plan(asked), tmp_path)
+    assert observed(outcome, "fault gone begins") == [(1, 2.0, 3.0)]
+    assert observed(outcome, "fault gone ends") == []
