@@ -88,7 +88,8 @@ def test_another_seed_gives_other_telemetry(tmp_path: Path) -> None:
 def test_what_changes_nothing_may_be_written_out_and_changes_no_byte(tmp_path: Path) -> None:
     ideal = EXPERIMENT[: EXPERIMENT.index("network:")] + EXPERIMENT[EXPERIMENT.index("phases:") :]
     neutral = """
-network: {latency: {kind: constant, rtt: 100 ms}, jitter: 0 s, loss: 0, order: any, overhead: 0, bandwidth: null}
+network:
+  {latency: {kind: constant, rtt: 100 ms}, jitter: 0 s, loss: 0, order: any, overhead: 0, bandwidth: null}
 processing: null
 faults: []
 attackers: null
