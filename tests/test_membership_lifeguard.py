@@ -35,15 +35,26 @@ def failing_probe(member: Member, nacks: int) -> None:
     member.world.advance(0.49)
 
 
-@pytest.mark.parametrize(("nacks", "score"), [(3, 0), (2, 1), (0, 3)])
-def test_each_missing_nack_of_a_failed_probe_makes_the_health_worse(nacks: int, score: int) -> None:
-    member = Member(8, preset="lifeguard")
+@pytest.mark.parametrize(
+    ("preset", "nacks", "score"),
+    [
+        ("lifeguard", 3, 1),
+        ("lifeguard", 2, 2),
+        ("lifeguard", 0, 2),
+        ("memberlist", 3, 0),
+        ("memberlist", 2, 1),
+        ("memberlist", 0, 3),
+    ],
+)
+def test_a_failed_probe_and_missing_nacks_make_the_health_worse(preset: str, nacks: int, score: int) -> None:
+    member = Member(8, preset=preset, gossip=0)
     failing_probe(member, nacks)
     assert member.swim.gauges()["local_health"] == score
 
 
-def test_a_failed_probe_for_which_no_helper_was_asked_makes_the_health_worse_by_one() -> None:
-    member = Member(1, preset="lifeguard")
+@pytest.mark.parametrize("preset", ["lifeguard", "memberlist"])
+def test_a_failed_probe_for_which_no_helper_was_asked_makes_the_health_worse_by_one(preset: str) -> None:
+    member = Member(1, preset=preset, gossip=0)
     failing_probe(member, 0)
     assert member.swim.gauges()["failed_probes"] == 1 == member.swim.gauges()["local_health"]
 
@@ -79,11 +90,14 @@ def test_an_answer_makes_the_health_better_and_a_suspicion_of_oneself_worse() ->
     assert member.swim.gauges()["local_health"] == 0
 
 
-def test_a_helper_tells_after_a_time_out_that_the_target_is_silent_if_it_is_asked_to() -> None:
-    member = Member(8, **SLOW)
+@pytest.mark.parametrize(("nack_after", "at"), [(0.8, 40.0), (1.0, 50.0)])
+def test_a_helper_tells_that_the_target_is_silent_if_it_is_asked_to(nack_after: float, at: float) -> None:
+    member = Member(8, nack_after=nack_after, **SLOW)
     member.world.hand_over(1, SwimPingRequest(7, 2, True))
     member.world.hand_over(1, SwimPingRequest(8, 3, False))
-    member.world.advance(50.1)
+    member.world.advance(at - 0.1)
+    assert not member.world.take(SwimNack)
+    member.world.advance(0.2)
     assert [(peer, nack.sequence) for peer, nack in member.world.take(SwimNack)] == [(1, 7)]
 
 

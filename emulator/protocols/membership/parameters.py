@@ -23,6 +23,8 @@ PRESETS: Final[Mapping[str, Mapping[str, Any]]] = {
     "memberlist": {
         **_LIFEGUARD,
         "largest_health": 7,
+        "nack_after": 1.0,
+        "missed_nacks": "each",
         "suspicion": 4,
         "confirmations": 2,
         "repeats": 4,
@@ -76,6 +78,18 @@ class SwimParameters(BaseModel):
         description="largest score of local health, by which probes are slowed (LHA-Probe); 0: off",
     )
     nacks: bool = Field(False, description="whether helpers tell that a member is silent (LHA-Probe)")
+    nack_after: float = Field(
+        0.8,
+        gt=0,
+        le=1,
+        description="share of the time-out after which a helper tells that a member is silent; memberlist: 1",
+    )
+    missed_nacks: Literal["once", "each"] = Field(
+        "once",
+        description="how a failed probe makes health worse. once: by one, and by another one if a helper was "
+        "asked and did not tell that the member is silent (LHA-Probe); each: by the number of such helpers, "
+        "and by one if none was asked (memberlist)",
+    )
     suspicion_max: float = Field(
         1.0,
         ge=1,

@@ -53,6 +53,8 @@ class Prober:
         self._period = parameters.period
         self._helpers = parameters.helpers
         self._nacks = parameters.nacks
+        self._nack_after = parameters.nack_after * parameters.timeout
+        self._each_nack_counts = parameters.missed_nacks == "each"
         self._buddy = parameters.buddy
         self._words = words
         self._view = view
@@ -120,7 +122,7 @@ class Prober:
         riding = self._news_for(asked.target, self._view.word(asked.target))
         self._environment.send(asked.target, SwimPing(ours, riding))
         if asked.nack:
-            self._environment.set_timer(self._timeout, partial(self._send_nack, ours))
+            self._environment.set_timer(self._nack_after, partial(self._send_nack, ours))
         self._environment.set_timer(self._period * self._health.multiple, partial(self._give_up, ours))
 
     def _ask_helpers(self, probe: Probe) -> None:
@@ -138,13 +140,16 @@ class Prober:
     def _fail(self, probe: Probe) -> None:
         """Take note that nobody has heard of the target.
 
-        If helpers were asked for nacks, each missing one says that this member itself may be slow; else the
-        failure does (Lifeguard; the weights are memberlist's).
+        The failure, and nacks that are missing, say that this member itself may be slow.
         """
         self._probe = None
         self.ended += 1
         self.failed += 1
-        self._health.change(len(probe.missing_nacks) if probe.nacks else 1)
+        missing = len(probe.missing_nacks)
+        if self._each_nack_counts:
+            self._health.change(missing if probe.nacks else 1)
+        else:
+            self._health.change(2 if missing else 1)
         self._found_silent(probe.target, probe.word)
 
     def _send_nack(self, ours: int) -> None:
