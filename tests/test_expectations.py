@@ -102,7 +102,9 @@ def test_times_in_seconds_may_be_expected_in_any_unit_of_time() -> None:
         ("hit_ratio >= 1 or 1", "a measure, one of"),
         ("hit_ratio >= 99 percent", '"percent" is no unit of an expectation. Use %, us, ms, s, min, or none'),
         ("hit_ratoi >= 0.9", 'its trials have no such measure. Did you mean "hit_ratio"?'),
-        ("success > 0.5", "its trials have no such measure"),
+        ("success > 0.5", 'its trials have no such measure. Write "hit_ratio > 0.5"'),
+        ("latency < 100 ms", 'its trials have no such measure. Write "delay_ms < 100 ms"'),
+        ("latency < 9 %", "its trials have no such measure. Known: "),
         (
             "lookup_success > 0.5",
             "it is one of the workload lookups, and theirs is topics. Theirs are: hit_ratio, ",
