@@ -46,7 +46,7 @@ KEYS: Final[Mapping[tuple[str, ...], Mapping[str, str]]] = {
         **dict.fromkeys(("count", "number", "messages", "publications", "total"), "events"),
         **dict.fromkeys(_SIZE, "payload_bytes"),
     },
-    ("workload", "lookups"): dict.fromkeys(("count", "per_second", "frequency"), "rate"),
+    ("workload", "lookups"): dict.fromkeys(("per_second", "frequency"), "rate"),
 }
 """Keys of a part, and the keys that are meant there."""
 
