@@ -98,6 +98,7 @@ def test_times_in_seconds_may_be_expected_in_any_unit_of_time() -> None:
         ("hit_ratio", "a measure, one of <=, >=, ==, < and >, and a number"),
         ("hit_ratio => 1", "a measure, one of"),
         ("0.99 <= hit_ratio", "a measure, one of"),
+        ("coverage >= much", "a measure, one of"),
         ("hit_ratio >= nan", "a measure, one of"),
         ("hit_ratio >= 1 or 1", "a measure, one of"),
         ("hit_ratio >= 99 percent", '"percent" is no unit of an expectation. Use %, us, ms, s, min, or none'),

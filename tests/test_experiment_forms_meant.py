@@ -229,6 +229,7 @@ def test_what_to_write_is_told(tmp_path: Path, written: str, told: str) -> None:
         ("system=libp2p", 'Write "gossipsub"', ["system=gossipsub"]),
         ("system=scribe", "Write one of scribe-chord, scribe-kademlia, ", ["system=scribe-chord"]),
         ("expect={hit_ratio: 0.99}", 'Write ["hit_ratio >= 99 %"]', ['expect=["hit_ratio >= 99 %"]']),
+        ("expect={hit_ratio: {least: 1}}", 'Write ["hit_ratio >= 99 %"]', ['expect=["hit_ratio >= 99 %"]']),
         ("metrics=[hit_ratio]", 'expect: ["hit_ratio >= 99 %"]', ['expect=["hit_ratio >= 99 %"]']),
     ],
 )
@@ -251,6 +252,7 @@ def test_what_is_told_to_write_is_accepted(tmp_path: Path, wrong: str, told: str
             "read from a `file` are p2psim-matrix, p2psim-topology, planetlab, pairs, graph",
         ),
         ("repeat=[1, 2]", "has to be a whole number"),
+        ("system.parameters={kind: file, file: 3}", "system.parameters.file: is not a parameter of vitis"),
         ("system.parameters.nodes=5", "is not a parameter of vitis. Known: friends"),
         ("system.parameters.friends=90k", "has to be a whole number"),
     ],

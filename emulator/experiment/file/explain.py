@@ -86,8 +86,8 @@ def _key(error: ErrorDetails, values: Any) -> Key:
     """Return where the error is, without the tags that pydantic adds for a chosen kind."""
     here, key, tagged = values, [], False
     for part in error["loc"]:
-        if isinstance(here, dict) and not tagged and part == here.get("kind"):
-            tagged = True  # the tag comes first, also before a key of the same name
+        if key and isinstance(here, dict) and not tagged and part == here.get("kind"):
+            tagged = True  # the tag comes first, also before a key of the same name; the top has none
             continue
         if part in ("[key]", PLAIN) or (isinstance(part, str) and isinstance(here, str | int | float)):
             continue

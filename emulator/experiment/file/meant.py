@@ -105,7 +105,7 @@ def _of_churn(wrong: Wrong, name: str, value: Any) -> str:
     known = {kind for model in models(types_at(wrong.model, key)) for kind in kinds(model)}
     if name in known:
         model = whole_kind(wrong, key, name, value if isinstance(value, Mapping) else {})
-    elif name == "kind" and value in known:
+    elif name == "kind" and isinstance(value, str) and value in known:
         model = whole_kind(wrong, key, value, at(wrong.values, ("churn",)))
     elif name in _RATES_OF_CHURN:
         model = whole_kind(wrong, key, "poisson", {})

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from emulator.contract.registry import SYSTEMS
 from emulator.experiment.file.document import Key
+from emulator.experiment.file.expectation import Expectation
 from emulator.experiment.file.keys import kinds, models, types_at
 from emulator.experiment.file.meant_kinds import whole_kind
 from emulator.experiment.file.meant_words import EXAMPLES, NOTHING, WORKLOADS
@@ -18,7 +19,7 @@ from emulator.files.quantities import format_duration, parse_duration
 
 _NUMBER: Final = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z/]*)\s*")
 _LARGE: Final = re.compile(
-    r"\s*([0-9]{1,3}(?:[,_][0-9]{3})+|[0-9]+(?:\.[0-9]+)?)\s*(k|m|thousand|million)?\s*"
+    r"\s*([0-9]{1,3}(?:[,_][0-9]{3}){1,4}|[0-9]{1,12}(?:\.[0-9]{1,6})?)\s*(k|m|thousand|million)?\s*"
     r"((?:/|per )\s*s(?:ec|econd)?|peers?|nodes?|events?|messages?|lookups?|topics?|seeds?)?\s*",
     re.IGNORECASE,
 )
@@ -126,7 +127,7 @@ def meant_form(wrong: Wrong) -> str:
     if named == ("faults",) and isinstance(given, Mapping):
         return 'Write "- " before its first key, and indent the others by two spaces'
     if named == ("expect",) and isinstance(given, Mapping):
-        return f"Write {json.dumps([_condition(*one) for one in given.items()], ensure_ascii=False)}"
+        return f"Write {_conditions(given)}"
     if len(named) == 2 and named[0] == "faults" and named[1] in _HIT and is_plain:
         return _hit(given)
     if named == ("churn", "crash") and is_plain:
@@ -210,7 +211,7 @@ def varied(wrong: Wrong) -> str:
         return ""
     key = ".".join(wrong.named if wrong.is_of_experiment else ("system", "parameters", *wrong.named))
     if key == "system":
-        if not all(value in SYSTEMS for value in values):
+        if not all(isinstance(value, str) and value in SYSTEMS for value in values):
             return ""
         key = "system.name"
     return f"Write vary: {written({key: values})}"
@@ -249,6 +250,17 @@ def _crash(wrong: Wrong) -> str:
     if not wrong.is_mended_by(crash):
         crash["share"] = EXAMPLES["churn", "crash", "share"]
     return f"Write {written(crash)}"
+
+
+def _conditions(given: Mapping[str, Any]) -> str:
+    """Return how to write conditions that are given as measures and their values."""
+    meant = [_condition(measure, value) for measure, value in given.items()]
+    try:
+        for condition in meant:
+            Expectation.parse(condition)
+    except ValueError:
+        meant = ["hit_ratio >= 99 %"]
+    return json.dumps(meant or ["hit_ratio >= 99 %"], ensure_ascii=False)
 
 
 def _condition(measure: Any, given: Any) -> str:
