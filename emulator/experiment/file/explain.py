@@ -84,7 +84,8 @@ def _is_misspelt(finding: Finding, findings: list[Finding]) -> bool:
 
 def _key(error: ErrorDetails, values: Any) -> Key:
     """Return where the error is, without the tags that pydantic adds for a chosen kind."""
-    here, key, tagged = values, [], False
+    here, tagged = values, False
+    key: list[str | int] = []
     for part in error["loc"]:
         if key and isinstance(here, dict) and not tagged and part == here.get("kind"):
             tagged = True  # the tag comes first, also before a key of the same name; the top has none
