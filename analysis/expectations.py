@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from analysis.contract.measures import STATE_PREFIX, Measure, Tables
 from analysis.contract.trials import TrialRecord
@@ -22,6 +22,18 @@ from emulator.experiment.file.keys import suggestion
 from emulator.experiment.file.spec import ExperimentSpec
 from emulator.experiment.file.variants import variants
 from emulator.experiment.run.seals import is_changed
+
+_DELAYS: Final = ("delay_ms", "lookup_delay_ms", "get_delay_ms", "broadcast_last_ms")
+_SUCCESSES: Final = ("hit_ratio", "lookup_success", "get_success", "broadcast_reliability")
+_OTHER_NAMES: Final[Mapping[str, Sequence[str]]] = {
+    **dict.fromkeys(("latency", "latency_ms", "delay", "mean_latency", "avg_latency", "rtt"), _DELAYS),
+    **dict.fromkeys(("p99_latency", "latency_p99", "p99"), ("delay_ms_p99", "lookup_delay_ms_p99")),
+    **dict.fromkeys(
+        ("delivery_ratio", "delivery_rate", "success_rate", "success", "reliability"), _SUCCESSES
+    ),
+    **dict.fromkeys(("hops", "path_length"), ("delay_hops", "lookup_hops", "get_hops")),
+}
+"""Measures by the names that other tools have for them, those of each kind of workload."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,10 +129,21 @@ def misfits(spec: ExperimentSpec) -> dict[int, str]:
         elif expectation.measure in own_measures():
             why = _absent(expectation.measure, spec, tuple(known))
         else:
-            why = f"its trials have no such measure. {suggestion(expectation.measure, tuple(known))}"
+            meant = _meant(expectation, known)
+            advice = f'Write "{meant}"' if meant else suggestion(expectation.measure, tuple(known))
+            why = f"its trials have no such measure. {advice}"
         if why:
             found[place] = f'is "{text}", but {why}'
     return found
+
+
+def _meant(expectation: Expectation, known: Mapping[str, Measure]) -> str:
+    """Return the condition with the measure of these trials that has another name in other tools, or an empty
+    text."""
+    for name in _OTHER_NAMES.get(expectation.measure, ()):
+        if name in known and not expectation.misfit(known[name].unit):
+            return expectation.text.replace(expectation.measure, name, 1)
+    return ""
 
 
 def _absent(measure: str, spec: ExperimentSpec, known: Sequence[str]) -> str:

@@ -19,7 +19,7 @@ SPEC = {"name": "a", "system": {"name": "chord"}, "peers": 5, "workload": {"look
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        ({"churn": "poisson"}, "Write {model: {kind: poisson}}"),
+        ({"churn": "poisson"}, "Write {model: {kind: poisson, mean_session: 60 s, mean_gap: 20 s}}"),
         (
             {"network": {"latency": {"kind": "50 ms"}}},
             "Write {kind: constant, rtt: 50 ms} if it is the RTT of all peers",
@@ -49,7 +49,6 @@ def test_what_has_the_wrong_form_is_told_the_right_one(given: dict[str, Any], to
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        ({"churn": {"kind": "poisson"}}, "It belongs to churn.model"),
         ({"churn": {"mean_gap": "2 s"}}, "It belongs to churn.model (kind poisson or pareto)"),
         ({"jitter": "5 ms"}, "It belongs to network"),
         ({"partition": {"share": 0.5}}, "It belongs to an entry of faults"),

@@ -6,10 +6,15 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
+import yaml
+from jsonschema import Draft202012Validator
 
 from docs.making.pages import FOLDER, PAGES
+from emulator.experiment.file.json_schema import experiment_schema
 
 _MAKE = "import json; from docs.making.pages import PAGES; print(json.dumps({n: PAGES[n]() for n in PAGES}))"
 
@@ -48,6 +53,48 @@ def test_every_key_has_a_meaning(pages: dict[str, str]) -> None:
     assert len(rows) > 200
     # The section of an attack tells what its `by` is.
     assert [cells[0] for cells in rows if not cells[4].strip()] == ["| `by`"]
+
+
+def rows(page: str) -> Iterator[tuple[str, str, list[str]]]:
+    """Yield the key and the kind of the section of each row, and the row's cells."""
+    key = kind = ""
+    for line in page.splitlines():
+        if (heading := re.fullmatch(r"## (\S+?)(?:, kind: (\S+))?", line)) is not None:
+            key, kind = heading[1], heading[2] or ""
+        elif line.startswith("| `"):
+            cells = line.removeprefix("| ").removesuffix(" |").replace("\\|", "|").split(" | ")
+            yield key, kind, [cell.strip() for cell in cells]
+
+
+def test_every_plain_value_has_an_example(pages: dict[str, str]) -> None:
+    found = [(key, cells) for key, _, cells in rows(pages["experiment.md"])]
+    plain = [(key, cells) for key, cells in found if not re.search("keys (below|with values)$", cells[1])]
+    assert len(plain) > 250
+    assert [(key, cells[0]) for key, cells in plain if not cells[-1]] == []
+
+
+def test_every_example_is_one_that_an_experiment_may_have(pages: dict[str, str]) -> None:
+    fits = Draft202012Validator(experiment_schema()).is_valid
+    refused = []
+    for key, kind, (_, *_, example) in rows(pages["experiment.md"]):
+        if example:
+            value = yaml.safe_load(example.strip("`"))
+            value |= {"kind": kind} if kind else {}
+            if not any(
+                fits({"name": "small"} | each) for each in placed(key.split(".") if key else [], value)
+            ):
+                refused.append((key, kind, example))
+    assert refused == []
+
+
+def placed(above: list[str], value: Any) -> Iterator[Any]:
+    """Yield the value below the keys `above`, each of which may be that of a list."""
+    if not above:
+        yield value
+        return
+    *others, last = above
+    for each in ({last: value}, {last: [value]}, {last: [value, value]}):
+        yield from placed(others, each)
 
 
 def test_the_models_of_churn_come_first(pages: dict[str, str]) -> None:

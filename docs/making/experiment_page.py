@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from docs.making.key_examples import key_example
 from emulator.experiment.file.json_schema import experiment_schema
 from emulator.files.input_facts import counted
 
@@ -96,7 +97,8 @@ class _Sections:
         properties: Part = part.get("properties", {})
         if properties:
             lines += ["| key | value | default | limits | meaning | example |", "|---|---|---|---|---|---|"]
-            lines += [self._row(name, below) for name, below in properties.items()]
+            of = f"{key}." if key else ""
+            lines += [self._row(name, below, f"{of}{name}") for name, below in properties.items()]
             lines.append("")
         in_order = sorted(properties.items(), key=lambda one: bool(key) or one[0] != _FIRST)
         for name, below in in_order:
@@ -115,7 +117,7 @@ class _Sections:
         first = self._written[content]
         return [] if first == f"{key}{kind}" else [f"`{key}`{kind}: as *{first}*.\n"]
 
-    def _row(self, name: str, part: Part) -> str:
+    def _row(self, name: str, part: Part, key: str) -> str:
         about = part.get("description", "")
         found = _QUANTITY.search(about)
         limits = [] if found is None or not found[3] else [found[3]]
@@ -129,9 +131,9 @@ class _Sections:
         )
         value = " or ".join(dict.fromkeys(self._values(part)))
         example = _example(part) if found is None or found[2] is None else part.get("default") or found[2]
-        told = (
-            "" if example in (None, "", []) or isinstance(example, Mapping) else f"`{name}: {_yaml(example)}`"
-        )
+        if _is_unclear(example):
+            example = key_example(key, value, part)
+        told = "" if _is_unclear(example) else f"`{name}: {_yaml(example)}`"
         cells = (f"`{name}`", value, default, ", ".join(limits), _sentence(about), told)
         return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
 
@@ -207,6 +209,11 @@ def _example(part: Part) -> Any:
         if each.get("type") in ("integer", "number") and "minimum" in each:
             return each["minimum"]
     return None
+
+
+def _is_unclear(example: Any) -> bool:
+    """This is true of what shows a reader nothing: an empty value, and the inside of a whole part."""
+    return example in (None, "", []) or isinstance(example, Mapping)
 
 
 def _sentence(text: str) -> str:

@@ -122,6 +122,8 @@ def _in_one_word(text: str) -> str:
     measure += "_ms" if measure.endswith("delay") else ""
     statistic = {"mean": None, "p50": "median"}.get(form["statistic"], form["statistic"])
     written = f"{measure}_{statistic} {form['rest']}" if statistic else f"{measure} {form['rest']}"
+    if written == text:
+        return ""
     try:
         Expectation.parse(written)
     except ValueError:

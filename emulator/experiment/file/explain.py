@@ -22,9 +22,11 @@ from emulator.experiment.file.keys import (
     takes_percent,
     types_at,
 )
-from emulator.experiment.file.meant import many_seeds, meant_key, meant_kind, missing_key
-from emulator.experiment.file.meant_forms import meant_form, meant_quantity
+from emulator.experiment.file.meant import many_seeds, meant_key, missing_key
+from emulator.experiment.file.meant_forms import left_out, meant_form, meant_quantity, varied
+from emulator.experiment.file.meant_kinds import meant_kind, whole_kind
 from emulator.experiment.file.misplaced import anywhere, below, beside, is_parameter
+from emulator.experiment.file.wrong import Wrong, written
 from emulator.files.quantities import format_duration
 from emulator.network.spec import PLAIN
 
@@ -82,10 +84,11 @@ def _is_misspelt(finding: Finding, findings: list[Finding]) -> bool:
 
 def _key(error: ErrorDetails, values: Any) -> Key:
     """Return where the error is, without the tags that pydantic adds for a chosen kind."""
-    here, key, tagged = values, [], False
+    here, tagged = values, False
+    key: list[str | int] = []
     for part in error["loc"]:
-        if isinstance(here, dict) and not tagged and part == here.get("kind"):
-            tagged = True  # the tag comes first, also before a key of the same name
+        if key and isinstance(here, dict) and not tagged and part == here.get("kind"):
+            tagged = True  # the tag comes first, also before a key of the same name; the top has none
             continue
         if part in ("[key]", PLAIN) or (isinstance(part, str) and isinstance(here, str | int | float)):
             continue
@@ -117,9 +120,14 @@ def _text(error: ErrorDetails, model: type[BaseModel], values: Any, suggest: boo
         tag = context.get("tag", error["input"])
         word = tag if isinstance(tag, str) else _shown(tag)
         where = '"kind" ' if what == "union_tag_invalid" else ""
-        if where and (advice := meant_kind(_key(error, values), tag)):
+        listed = known.split(", ")
+        if (
+            suggest
+            and where
+            and (advice := meant_kind(Wrong(_key(error, values), model, values), tag, listed))
+        ):
             return f"{where}is {_shown(tag)}. {advice}"
-        return f"{where}is {_shown(tag)}. {suggestion(word, known.split(', '))}"
+        return f"{where}is {_shown(tag)}. {suggestion(word, listed)}"
     if what in _BOUNDS:
         name, words = _BOUNDS[what]
         written = _at(values, _key(error, values))
@@ -136,7 +144,11 @@ def _text(error: ErrorDetails, model: type[BaseModel], values: Any, suggest: boo
         return f"is {given}, but may have at most {most} {'entry' if most == 1 else 'entries'}"
     if what == "value_error":
         message = error["msg"].removeprefix("Value error, ")
-        return f"is {given}, but {message}{meant_quantity(_key(error, values), error['input'], message)}"
+        advice = meant_quantity(_key(error, values), error["input"], message)
+        wrong = Wrong(_key(error, values), model, values)
+        if not advice and suggest and (other := left_out(wrong) or varied(wrong)):
+            advice = f". {other}"
+        return f"is {given}, but {message}{advice}"
     number = error["input"]
     if what.startswith("int_") and isinstance(number, float) and number.is_integer():
         advice = f". Write {number:.0f}" if abs(number) < _LARGEST_SHOWN else ""
@@ -151,7 +163,7 @@ def _text(error: ErrorDetails, model: type[BaseModel], values: Any, suggest: boo
         return f"is {given}, but has to be a whole number of bytes, such as {whole_bytes(number)}"
     wanted = _WANTED.get(what.partition("_")[0])
     if wanted and what.rpartition("_")[2] in ("type", "parsing", "float", "attributes"):
-        return f"is {given}, but has to be {wanted}{_as_begun(error, model, values)}"
+        return f"is {given}, but has to be {wanted}{_as_begun(error, model, values) if suggest else ''}"
     return f"is {given}: {error['msg']}"
 
 
@@ -169,7 +181,7 @@ def _as_share(error: ErrorDetails, model: type[BaseModel], values: Any) -> str:
 def _as_begun(error: ErrorDetails, model: type[BaseModel], values: Any) -> str:
     """Return how to write a list or a mapping where something else stands."""
     what, given = error["type"].partition("_")[0], error["input"]
-    if advice := meant_form(_key(error, values), given):
+    if advice := meant_form(Wrong(_key(error, values), model, values)):
         return f". {advice}"
     if what == "list" and _key(error, values)[:-1] == ("vary",) and isinstance(given, Mapping):
         name, choices = next(iter(given.items()), ("KEY", []))
@@ -182,7 +194,9 @@ def _as_begun(error: ErrorDetails, model: type[BaseModel], values: Any) -> str:
     below_ = fields(types_at(model, _key(error, values)))
     of_kind = [key for key in below_ if given in _kinds(model, (*_key(error, values), key))]
     if isinstance(given, str) and of_kind:
-        return f". Write {{{of_kind[0]}: {{kind: {given}}}}}"
+        key = _key(error, values)
+        part = whole_kind(Wrong(key, model, values), (*key, of_kind[0]), given, {})
+        return f". Write {written({of_kind[0]: part})}"
     keys = [key for key in below_ if key != "kind"]
     if _WANTED[what] != _WANTED["dict"] or not keys:
         return ""
@@ -200,7 +214,7 @@ def _unknown(key: Key, model: type[BaseModel], values: Any) -> str:
     *above, last = key
     here = _at(values, tuple(above))
     types_, kind = types_at(model, tuple(above)), here.get("kind")
-    if advice := meant_key(tuple(above), str(last), here[last]):
+    if advice := meant_key(Wrong(key, model, values)):
         return f"is not a known key. {advice}"
     owners = [name for found in models(types_) if last in found.model_fields for name in kinds(found)]
     known, name = fields(types_, kind), str(last)

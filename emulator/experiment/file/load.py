@@ -22,8 +22,9 @@ from emulator.experiment.file.document import (
 from emulator.experiment.file.explain import Finding, validate
 from emulator.experiment.file.input_paths import named_files, resolve_files
 from emulator.experiment.file.invariants_spec import Held
-from emulator.experiment.file.keys import fill_kinds, nearest, suggestion
+from emulator.experiment.file.keys import fill_kinds, suggestion
 from emulator.experiment.file.known_claims import known_claims
+from emulator.experiment.file.meant import meant_system
 from emulator.experiment.file.overrides import apply_options
 from emulator.experiment.file.package_kinds import broken_models
 from emulator.experiment.file.rate_files import graph_problems, with_rates_read, with_varied_rates
@@ -235,10 +236,7 @@ def _check_system(system: Any) -> list[Finding]:
     if not isinstance(system, dict) or not isinstance(name := system.get("name"), str):
         return []
     if name not in SYSTEMS:
-        text = f'is "{name}". {suggestion(name, SYSTEMS)}'
-        if nearest(name, SYSTEMS) is None:
-            text += ". That of a package is known where the package is installed"
-        return [(("system", "name"), text)]
+        return [(("system", "name"), f'is "{name}". {meant_system(name)}')]
     try:
         model = SYSTEMS[name].parameters
     except BadPackage as error:
