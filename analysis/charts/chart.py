@@ -277,6 +277,11 @@ def _spread(series: list[DrawnSeries], top_of_plot: float) -> list[DrawnSeries]:
     return [replace(one, tag_at=places.get(one.style, one.tag_at)) for one in series]
 
 
+def with_all_lines(chart: LineChart) -> LineChart:
+    """Return a chart that shows all of its series at first."""
+    return replace(chart, series=_spread([replace(one, shown=True) for one in chart.series], chart.y.end))
+
+
 def _x_ticks(axis: Axis, values: Sequence[float]) -> list[Tick]:
     """Return ticks at the values themselves where there is room, or else at round numbers."""
     places = [axis.place(value) for value in values]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,48 @@ def test_two_systems_by_seven_models_are_seven_panels_with_a_colour_for_each_sys
     assert isinstance(bars, BarChart)
     assert [row.segments[0].style for row in bars.rows] == [0] * 7 + [1] * 7
     assert bars.rows[0].whisker is not None
+
+
+def test_eight_systems_alone_are_one_drawing_with_all_lines_to_switch(tmp_path: Path) -> None:
+    systems = [f"system{number}" for number in range(8)]
+    run = sweep_run(tmp_path / "run", {"system.name": systems})
+    found = figures(Results.read(run))["time-hit"]
+    assert isinstance(found, LineChart)
+    assert [(one.label, one.style, one.shown) for one in found.series] == [
+        (system, number, True) for number, system in enumerate(systems)
+    ]
+    tags = sorted(one.tag_at[1] for one in found.series)
+    assert all(below - above >= 14 for above, below in pairwise(tags))
+    page = write_report(run).read_text()
+    drawn = page[page.index('id="time-hit"') :].partition("</figure>")[0]
+    assert drawn.count('<button type="button"') == drawn.count('aria-pressed="true"') == 8
+
+
+@pytest.mark.parametrize(
+    "vary",
+    [
+        {"system.name": [f"system{number}" for number in range(8)]},
+        {"system.name": [f"system{number}" for number in range(9)]},
+        {"system.name": SYSTEMS, "churn.model.kind": MODELS},
+        {"peers": list(range(100, 900, 100))},
+    ],
+)
+def test_no_heading_and_no_name_of_a_drawing_is_empty(tmp_path: Path, vary: dict[str, Sequence[Any]]) -> None:
+    run = sweep_run(tmp_path / "run", vary)
+    disrupted(Results.read(run), ["loss", "fault split"])
+    page = write_report(run).read_text()
+    assert not re.findall(r"<(h[1-6]|caption|legend|summary)[^>]*>\s*</\1>", page)
+    assert not re.findall(r'aria-label="[^"]*, \.', page)
+
+
+def test_causes_of_disruptions_have_the_panels_where_only_systems_differ(tmp_path: Path) -> None:
+    systems = [f"system{number}" for number in range(7)]
+    results = Results.read(sweep_run(tmp_path / "run", {"system.name": systems}))
+    disrupted(results, ["loss", "fault split"])
+    many = figures(results)["time-disruptions"]
+    assert isinstance(many, Panels)
+    assert {panel.title for panel in many.charts} == {"loss", "fault split"}
+    assert [style.label for style in many.legend] == systems
 
 
 def disrupted(results: Results, causes: Sequence[str]) -> None:
