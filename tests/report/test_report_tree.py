@@ -94,7 +94,10 @@ def with_events(run: RunDirectory, rows: list[tuple[int, int, bool, float]]) -> 
     all along the hops of `HOPS`."""
     for file in (run.tables / "deliveries").rglob("*.parquet"):
         made = [
-            {"event": e, "publisher": 10, "peer": p, "expected": True, "delivered": d, "delay_ms": ms}
+            {
+                **{"event": e, "publisher": 10, "published_s": 50.0, "peer": p},
+                **{"expected": True, "delivered": d, "delay_ms": ms},
+            }
             for e, p, d, ms in rows
         ]
         pq.write_table(pa.Table.from_pylist(made), file)
