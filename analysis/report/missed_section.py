@@ -39,7 +39,7 @@ def _write(results: Results) -> Iterator[Block]:
     marks = {each["variant"]: list(moments_of(results, each)) for each in results.variants}
     rows: list[tuple[str, ...]] = []
     for label, trials in seeds(results):
-        lines = []
+        lines = list[tuple[str, ...]]()
         late = [_late(about[trial]["measures"]) for trial in trials]
         if any(late):
             lines.append((_LATE, mean_text(late), number(None), number(None)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from itertools import pairwise
@@ -26,6 +27,7 @@ from analysis.report.report import write_report
 from analysis.report.shown import Shown
 
 SYSTEMS = ["vitis", "rvr"]
+OF_SYSTEMS = {"system.name": SYSTEMS}
 MODELS = ["static", "poisson", "skype", "gnutella", "weibull", "pareto", "avt"]
 
 
@@ -346,3 +348,31 @@ def test_names_of_variants_have_what_differs_and_say_what_it_is(
 def test_keys_that_are_varied_together_count_once() -> None:
     of = variants({"peers": 1, "network.loss": 0.1}, {"peers": 2, "network.loss": 0.2})
     assert independent_keys(of) == ["peers"]
+
+
+@pytest.mark.parametrize(
+    ("vary", "asked", "told"),
+    [
+        (OF_SYSTEMS, {}, False),
+        (OF_SYSTEMS, {"churn": {"model": {"kind": "static"}}}, False),
+        (OF_SYSTEMS, {"churn": {"model": {"kind": "poisson"}}}, True),
+        (OF_SYSTEMS, {"churn": {"flash_crowd": {"at": "50 s", "peers": 10}}}, True),
+        (OF_SYSTEMS, {"faults": [{"name": "cut", "partition": {"share": 0.5}}]}, False),
+        (OF_SYSTEMS, {"faults": [{"name": "down", "crash": {"share": 0.5}}]}, True),
+        ({"churn.model.kind": ["static", "poisson"]}, {}, True),
+    ],
+)
+def test_hit_ratios_after_joins_are_told_where_peers_join_after_the_beginning(
+    tmp_path: Path, vary: dict[str, Sequence[Any]], asked: dict[str, Any], told: bool
+) -> None:
+    run = sweep_run(tmp_path / "run", vary)
+    summary = json.loads(run.summary.read_text())
+    for name in ("hit_ratio_after_30_s", "due_after_30_s"):
+        title, unit = f"Of joins: {name}", "share" if "hit" in name else "deliveries"
+        summary["measures"][name] = {"title": title, "unit": unit, "better": None, "about": ""}
+        for variant in summary["variants"]:
+            variant["measures"][name] = {"mean": 0.5, "ci95": None, "n": 1}
+    run.summary.write_text(json.dumps(summary))
+    run.experiment.write_text(json.dumps(json.loads(run.experiment.read_text()) | asked))
+    page = write_report(run).read_text()
+    assert ("Of joins: hit_ratio_after_30_s" in page) == ("Of joins: due_after_30_s" in page) == told
