@@ -24,7 +24,8 @@ from emulator.files.input_facts import counted
 _TEMPLATES = Path(__file__).parent / "templates"
 
 _SCRIPTS = (
-    "page.js", "values.js", "latex.js", "pgfplots.js", "drawings.js", "downloads.js", "filter.js"
+    "page.js", "values.js", "latex.js", "pgfplots.js", "drawings.js", "downloads.js", "filter.js",
+    "printing.js",
 )  # fmt: skip
 """The scripts in the order in which the page has them: each uses only those before it."""
 
