@@ -52,8 +52,8 @@ def export(
                 raise
             raise UserError(
                 "figures are drawn by matplotlib, which is not installed. Install it beside Trellis: pip "
-                "install matplotlib, or, if uv or pipx has installed Trellis, uv tool install --with matplotlib "
-                "trellis-...whl or pipx inject trellis matplotlib"
+                "install matplotlib, or, if uv or pipx has installed Trellis, uv tool install --with "
+                "matplotlib trellis-...whl or pipx inject trellis matplotlib"
             ) from None
         try:
             size = inches(width)
