@@ -133,7 +133,11 @@ def _joined(label: str, part: str) -> str:
 
 
 def _heat_map(results: Results, chart: Chart, measure: str, keys: Sequence[str]) -> HeatMap | None:
-    """Return a measure by the two keys with the most values, if both have enough of them."""
+    """Return a measure by the two keys with the most values.
+
+    None if either has too few of them, or few of the cells have a value, such as where one key after the
+    other was varied.
+    """
     variants = results.variants
     others = [key for key in keys if key != SYSTEM]
     by_count = sorted(others if len(others) > 1 else keys, key=lambda key: -len(_values(variants, key)))[:2]
@@ -147,6 +151,9 @@ def _heat_map(results: Results, chart: Chart, measure: str, keys: Sequence[str])
         if found and found["mean"] is not None:
             of = variant["values"]
             values[values_label(of, rest), _plain(row, of), _plain(column, of)] = found["mean"]
+    grids, rows, columns = (len({at[i] for at in values}) for i in range(3))
+    if min(rows, columns) < 2 or 2 * len(values) < grids * rows * columns:
+        return None
     of_all = chart.about.removesuffix(drawn_variants(results).told).strip()
     about = f"{of_all} Cells are means over the seeds."
     unit = results.measures[measure]["unit"]

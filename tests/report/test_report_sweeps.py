@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -185,6 +185,34 @@ def test_a_heat_map_of_a_large_sweep_does_not_say_that_only_some_variants_are_dr
     assert found.about.endswith("better. Cells are means over the seeds.")
 
 
+def crossed(values: Mapping[str, Any]) -> bool:
+    return values["network.order"] == "sta" or values["churn.model.kind"] == "static"
+
+
+@pytest.mark.parametrize(
+    ("is_had", "form"),
+    [
+        (lambda values: values["churn.model.kind"] == "static", BarChart),
+        (lambda values: values["network.order"] == "sta", BarChart),
+        (lambda values: values["network.order"] == values["churn.model.kind"][:3], BarChart),
+        (crossed, HeatMap),
+    ],
+)
+def test_a_heat_map_needs_several_rows_and_columns_and_half_of_its_cells(
+    tmp_path: Path, is_had: Callable[[Mapping[str, Any]], bool], form: type
+) -> None:
+    vary = {"network.order": ["sta", "poi", "sky"], "churn.model.kind": MODELS[:3]}
+    run = sweep_run(tmp_path / "run", vary)
+    summary = json.loads(run.summary.read_text())
+    for variant in summary["variants"]:
+        if not is_had(variant["values"]):
+            del variant["measures"]["hit_ratio"]
+    run.summary.write_text(json.dumps(summary))
+    found = figures(Results.read(run))
+    assert isinstance(found["sweep-overhead"], HeatMap)
+    assert type(found["sweep-hit_ratio"]) is form
+
+
 def test_a_combination_that_was_not_run_is_an_empty_cell() -> None:
     found = heat_map("n", "t", "a", "", ("x", "y"), {("", "1", "1"): 2.0, ("", "2", "2"): 2.0})
     assert found is not None
@@ -248,6 +276,18 @@ def test_a_figure_without_any_difference_is_not_in_the_head(tmp_path: Path) -> N
     results = Results.read(sweep_run(tmp_path / "run", {"system.name": SYSTEMS}))
     assert "time-peers" in [chart.name for chart in Shown.by(results).charts["time"]]
     assert "time-peers" not in leading(Shown.by(results).charts)
+
+
+def test_peers_that_are_up_come_into_the_head_after_all_other_figures(tmp_path: Path) -> None:
+    run = sweep_run(tmp_path / "run", {"system.name": SYSTEMS})
+    for number, file in enumerate(sorted((run.tables / "series").rglob("*.parquet"))):
+        rows = pq.read_table(file, partitioning=None).to_pylist()
+        pq.write_table(pa.Table.from_pylist([row | {"peers_up": 100 + number} for row in rows]), file)
+    charts = Shown.by(Results.read(run)).charts
+    assert len(leading(charts)) == 4 and "time-peers" not in leading(charts)
+    few = {"variants": charts["variants"][:1], "time": charts["time"][:2], "spread": charts["spread"][:1]}
+    assert "time-peers" in [chart.name for chart in few["time"]]
+    assert leading(few)[-1] == "time-peers"  # type: ignore[arg-type]
 
 
 def variants(*values: dict[str, Any]) -> list[dict[str, Any]]:
