@@ -13,7 +13,7 @@ from itertools import pairwise
 
 from analysis.charts.axis import Axis, Tick, span
 from analysis.charts.limits import DrawnLimits, LimitsOver, across, told
-from analysis.charts.numerals import estimate, is_share, quantity, shown, shown_unit
+from analysis.charts.numerals import estimate, is_share, quantity, shown, shown_unit, unit_beside
 from analysis.charts.time_line import DrawnMark, DrawnMoves, Mark, Moves, time_line
 
 WIDTH = 480
@@ -70,7 +70,7 @@ class Quantity:
 
     @property
     def label(self) -> str:
-        unit = shown_unit(self.unit)
+        unit = unit_beside(self.title, self.unit)
         return f"{self.title}, {unit}" if unit and unit not in self.title else self.title
 
     def text(self, value: float, half: float | None = None) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 THIN_SPACE = "\u2009"
 MINUS = "\u2212"
@@ -16,6 +17,13 @@ def is_share(unit: str) -> bool:
 def shown_unit(unit: str) -> str:
     """Return the unit that stands beside a shown number: "%" for shares."""
     return "%" if is_share(unit) else unit
+
+
+def unit_beside(title: str, unit: str) -> str:
+    """Return the unit that stands beside a title, "" if a word of the title says it: "Lookup hops"."""
+    told = shown_unit(unit)
+    is_said = len(told) > 2 and re.search(rf"\b{re.escape(told)}\b", title, re.IGNORECASE)
+    return "" if is_said else told
 
 
 def shown(value: float, unit: str = "") -> float:

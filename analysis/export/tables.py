@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from analysis.charts.numerals import number, quantity, shown_unit
+from analysis.charts.numerals import number, quantity, unit_beside
 from analysis.charts.results import Results
 from analysis.contract.figures import Rows
 from analysis.export.figures import figures_of, free_name
@@ -260,4 +260,5 @@ def _identity_columns(results: Results, each: Sequence[Mapping[str, Any]]) -> li
 
 
 def _titled(title: str, unit: str) -> str:
-    return f"{title} ({shown_unit(unit)})" if unit else title
+    beside = unit_beside(title, unit)
+    return f"{title} ({beside})" if beside else title
