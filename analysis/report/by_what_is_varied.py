@@ -150,12 +150,14 @@ def _heat_map(results: Results, chart: Chart, measure: str, keys: Sequence[str])
         found = variant["measures"].get(measure)
         if found and found["mean"] is not None:
             of = variant["values"]
-            values[values_label(of, rest), _plain(row, of), _plain(column, of)] = found["mean"]
+            values[values_label(of, rest), _plain(row, of), _plain(column, of)] = found["mean"], found["ci95"]
     grids, rows, columns = (len({at[i] for at in values}) for i in range(3))
     if min(rows, columns) < 2 or 2 * len(values) < grids * rows * columns:
         return None
     of_all = chart.about.removesuffix(drawn_variants(results).told).strip()
-    about = f"{of_all} Cells are means over the seeds."
+    halves = any(half is not None for _, half in values.values())
+    with_halves = ", with the half width of their 95 % confidence interval" if halves else ""
+    about = f"{of_all} Cells are means over the seeds{with_halves}."
     unit = results.measures[measure]["unit"]
     names = (key_label(row), key_label(column))
     return heat_map(chart.name, chart.title, about, unit, names, values, (row, column))

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import median_low
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from analysis.charts.chart import SHOWN_AT_FIRST
 from analysis.charts.numerals import estimate, shown_unit, with_seeds
@@ -146,14 +146,22 @@ def means_of(results: Results, name: str) -> Iterator[tuple[float, str]]:
     for variant in results.variants:
         found = variant["measures"].get(name)
         if found and found["mean"] is not None:
-            label = results.labels[variant["variant"]]
-            yield found["mean"], ", ".join(filter(None, (label, results.of_seeds(variant, name))))
+            yield found["mean"], _named(results, variant, name)
+
+
+def _named(results: Results, variant: Mapping[str, Any], name: str) -> str:
+    return ", ".join(filter(None, (results.labels[variant["variant"]], results.of_seeds(variant, name))))
 
 
 def _extremes(results: Results, name: str, means: Sequence[tuple[float, str]]) -> Extremes:
     about = results.measures[name]
+    halves = {
+        _named(results, variant, name): found["ci95"]
+        for variant in results.variants
+        if (found := variant["measures"].get(name))
+    }
     of = [
-        (estimate(mean, None, about["unit"]), variant)
+        (estimate(mean, halves.get(variant), about["unit"]), variant)
         for mean, variant in (min(means), median_low(means), max(means))
     ]
     return Extremes(name, about["title"], shown_unit(about["unit"]), of)

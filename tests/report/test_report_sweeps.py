@@ -214,10 +214,34 @@ def test_a_heat_map_needs_several_rows_and_columns_and_half_of_its_cells(
 
 
 def test_a_combination_that_was_not_run_is_an_empty_cell() -> None:
-    found = heat_map("n", "t", "a", "", ("x", "y"), {("", "1", "1"): 2.0, ("", "2", "2"): 2.0})
+    found = heat_map(
+        "n", "t", "a", "", ("x", "y"), {("", "1", "1"): (2.0, None), ("", "2", "2"): (2.0, 0.25)}
+    )
     assert found is not None
     assert [[cell.level for cell in cells] for _, cells in found.grids[0].rows] == [[0, None], [None, 0]]
+    assert [cells[i].text for i, (_, cells) in enumerate(found.grids[0].rows)] == [
+        "2",
+        "2.00\u2009±\u20090.25",
+    ]
     assert heat_map("n", "t", "a", "", ("x", "y"), {}) is None
+
+
+def test_heat_maps_and_extremes_have_the_intervals_of_several_seeds(tmp_path: Path) -> None:
+    losses = [0.0, 0.1, 0.2, 0.3, 0.4]
+    vary = {"system.name": SYSTEMS, "peers": list(range(100, 600, 100)), "network.loss": losses}
+    run = sweep_run(tmp_path / "run", vary, seeds=3)
+    summary = json.loads(run.summary.read_text())
+    for variant in summary["variants"][::2]:
+        variant["measures"]["hit_ratio"]["n"] = 2
+    run.summary.write_text(json.dumps(summary))
+    found = figures(Results.read(run))["sweep-hit_ratio"]
+    assert isinstance(found, HeatMap)
+    assert found.about.endswith("with the half width of their 95 % confidence interval.")
+    texts = [cell.text for grid in found.grids for _, cells in grid.rows for cell in cells]
+    assert all("±" in text for text in texts)
+    page = write_report(run).read_text()
+    extremes = page[page.index('<tr data-measure="hit_ratio"') :].partition("</tr>")[0]
+    assert extremes.count("±") == 3
 
 
 def test_of_a_large_sweep_curves_show_the_best_the_worst_and_four_between(tmp_path: Path) -> None:
