@@ -20,9 +20,11 @@ def shown_unit(unit: str) -> str:
 
 
 def unit_beside(title: str, unit: str) -> str:
-    """Return the unit that stands beside a title, "" if a word of the title says it: "Lookup hops"."""
+    """Return the unit that stands beside a title, "" if the title says it, such as "Lookup hops" or
+    "Last delivery hop"."""
     told = shown_unit(unit)
-    is_said = len(told) > 2 and re.search(rf"\b{re.escape(told)}\b", title, re.IGNORECASE)
+    plural, one = re.escape(told), re.escape(told.removesuffix("s"))
+    is_said = len(told) > 2 and re.search(rf"\b{plural}\b|\b{one}$", title, re.IGNORECASE)
     return "" if is_said else told
 
 

@@ -44,6 +44,8 @@ def test_shares_are_percent_and_intervals_set_the_decimals() -> None:
     [
         ("Lookup hops", "hops", ""),
         ("Messages an event", "messages", ""),
+        ("Last delivery hop", "hops", ""),
+        ("GRAFT from the second message on", "messages", "messages"),
         ("Peers above 10 % overhead", "share", "%"),
         ("Delay", "ms", "ms"),
         ("Relay load", "messages a peer", "messages a peer"),
