@@ -37,6 +37,15 @@ def test_the_wheel_needs_what_is_tested_and_has_bounds_around_it() -> None:
         assert {each.operator for each in requirement.specifier} in ({">=", "<"}, {"=="}), requirement
 
 
+def test_figures_are_an_extra_with_bounds_around_what_is_tested() -> None:
+    extras = PROJECT["tool"]["setuptools"]["dynamic"]["optional-dependencies"]
+    assert extras == {"figures": {"file": ["requirements/figures.in"]}}
+    assert {"dependencies", "optional-dependencies"} == set(PROJECT["project"]["dynamic"])
+    (figures,) = asked("figures")
+    assert figures.name == "matplotlib" and figures.specifier.contains(locked("dev")["matplotlib"])
+    assert {each.operator for each in figures.specifier} == {">=", "<"}
+
+
 def test_the_tools_that_build_it_are_those_of_the_image() -> None:
     needed = {each.name: each for each in map(Requirement, PROJECT["build-system"]["requires"])}
     assert needed.keys() == {each.name for each in asked("build")}

@@ -13,7 +13,7 @@ from itertools import pairwise
 
 from analysis.charts.axis import Axis, Tick, span
 from analysis.charts.limits import DrawnLimits, LimitsOver, across, told
-from analysis.charts.numerals import estimate, is_share, quantity, shown, shown_unit
+from analysis.charts.numerals import estimate, is_share, quantity, shown, shown_unit, unit_beside
 from analysis.charts.time_line import DrawnMark, DrawnMoves, Mark, Moves, time_line
 
 WIDTH = 480
@@ -70,7 +70,7 @@ class Quantity:
 
     @property
     def label(self) -> str:
-        unit = shown_unit(self.unit)
+        unit = unit_beside(self.title, self.unit)
         return f"{self.title}, {unit}" if unit and unit not in self.title else self.title
 
     def text(self, value: float, half: float | None = None) -> str:
@@ -275,6 +275,11 @@ def _spread(series: list[DrawnSeries], top_of_plot: float) -> list[DrawnSeries]:
         places[one.style] = (left, min(top, ceiling))
         ceiling = places[one.style][1] - _LABEL_STEP
     return [replace(one, tag_at=places.get(one.style, one.tag_at)) for one in series]
+
+
+def with_all_lines(chart: LineChart) -> LineChart:
+    """Return a chart that shows all of its series at first."""
+    return replace(chart, series=_spread([replace(one, shown=True) for one in chart.series], chart.y.end))
 
 
 def _x_ticks(axis: Axis, values: Sequence[float]) -> list[Tick]:

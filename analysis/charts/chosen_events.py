@@ -40,16 +40,18 @@ class _Event:
 def event_trees(results: Results) -> list[Drawing]:
     """Return the trees of a run in the order in which they are shown; none if no event was delivered.
 
-    Of events with at most `LARGEST` deliveries of the first trial that has any, these are the median by
-    deliveries, the same event at the same seed in another system, the slowest, and the least complete one of
-    the trial with the lowest hit ratio. Of several that are alike the one with the lowest number is taken.
+    Of delivered events with at most `LARGEST` deliveries of the first trial that has any, these are the
+    median by deliveries, the same event at the same seed in another system, and the slowest. The least
+    complete one of the trial with the lowest hit ratio may have reached nobody. Of several that are alike the
+    one with the lowest number is taken.
     Events that were asked for by number are drawn instead, in the first trial of each variant. Raises
     ResultsError if one of them is not in the run.
     """
     if results.asked_events:
         return list(_asked(results))
     for trial in results.trials:
-        if events := _small(results, trial["trial"]):
+        events = _small(results, trial["trial"])
+        if any(event.delivered for event in events):
             return [tree for tree in _typical(results, trial, events) if tree is not None]
     return []
 
@@ -59,15 +61,16 @@ def _typical(
 ) -> Iterator[Drawing | None]:
     name = trial["trial"]
     shown = set[tuple[str, int]]()
-    count = sorted(event.delivered for event in events)[(len(events) - 1) // 2]
-    median = next(event for event in events if event.delivered == count)
+    delivered = [event for event in events if event.delivered]
+    count = sorted(event.delivered for event in delivered)[(len(delivered) - 1) // 2]
+    median = next(event for event in delivered if event.delivered == count)
     yield _drawn(results, name, median, "the publication with the median number of deliveries")
     for rival in _rivals(results, trial):
         same = [e for e in _events(results, rival["trial"]) if e.number == median.number]
         if same and same[0].delivered <= LARGEST:
             shown.add((rival["trial"], median.number))
             yield _drawn(results, rival["trial"], same[0], "the same publication in another system")
-    slowest = max(events, key=lambda event: event.last_ms)
+    slowest = max(delivered, key=lambda event: event.last_ms)
     if slowest.number != median.number:
         yield _drawn(results, name, slowest, "the publication whose last delivery took longest")
     worst = _lowest_hit_ratio(results, trial)
@@ -80,8 +83,9 @@ def _typical(
 
 
 def _small(results: Results, trial: str) -> list[_Event]:
-    """Return the events of a trial that can be chosen."""
-    return [event for event in _events(results, trial) if event.delivered and event.delivered <= LARGEST]
+    """Return the events of a trial that can be chosen: those that were delivered or missed."""
+    events = _events(results, trial)
+    return [event for event in events if (event.delivered or event.missed) and event.delivered <= LARGEST]
 
 
 def _lowest_hit_ratio(results: Results, first: Mapping[str, Any]) -> str:

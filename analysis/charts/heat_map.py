@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from analysis.charts.numerals import number, shown
+from analysis.charts.numerals import estimate, number, shown
 
 LEVELS: Final = 9
 """The number of shades."""
@@ -14,12 +14,13 @@ LEVELS: Final = 9
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A value as it is shown, its shade from 0 to 8, and its number on the scale on which it is shown. Shade
-    and number are None if there is no value."""
+    """A value as it is shown, with the half width of its interval if it has one."""
 
     text: str
     level: int | None
+    """The shade from 0 to 8; None if there is no value."""
     value: float | None = None
+    """The number on the scale on which it is shown; None if there is no value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +50,8 @@ class HeatMap:
     high: str
 
 
-Values = Mapping[tuple[str, str, str], float]
-"""Values by the title of the grid, row and column."""
+Values = Mapping[tuple[str, str, str], tuple[float, float | None]]
+"""Values, with the half widths of their intervals, by the title of the grid, row and column."""
 
 
 def heat_map(
@@ -64,7 +65,8 @@ def heat_map(
     if not values:
         return None
     grids, rows, columns = (list(dict.fromkeys(at[i] for at in values)) for i in range(3))
-    low, high = min(values.values()), max(values.values())
+    means = [mean for mean, _ in values.values()]
+    low, high = min(means), max(means)
 
     def cells(grid: str, row: str) -> list[Cell]:
         return [_cell(values.get((grid, row, column)), low, high, unit) for column in columns]
@@ -76,8 +78,9 @@ def heat_map(
     )  # fmt: skip
 
 
-def _cell(value: float | None, low: float, high: float, unit: str) -> Cell:
-    if value is None:
+def _cell(of: tuple[float, float | None] | None, low: float, high: float, unit: str) -> Cell:
+    if of is None:
         return Cell(number(None), None)
+    value, half = of
     share = (value - low) / (high - low) if high > low else 0.0
-    return Cell(number(shown(value, unit)), min(int(share * LEVELS), LEVELS - 1), shown(value, unit))
+    return Cell(estimate(value, half, unit), min(int(share * LEVELS), LEVELS - 1), shown(value, unit))

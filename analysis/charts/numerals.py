@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 THIN_SPACE = "\u2009"
 MINUS = "\u2212"
@@ -16,6 +17,15 @@ def is_share(unit: str) -> bool:
 def shown_unit(unit: str) -> str:
     """Return the unit that stands beside a shown number: "%" for shares."""
     return "%" if is_share(unit) else unit
+
+
+def unit_beside(title: str, unit: str) -> str:
+    """Return the unit that stands beside a title, "" if the title says it, such as "Lookup hops" or
+    "Last delivery hop"."""
+    told = shown_unit(unit)
+    plural, one = re.escape(told), re.escape(told.removesuffix("s"))
+    is_said = len(told) > 2 and re.search(rf"\b{plural}\b|\b{one}$", title, re.IGNORECASE)
+    return "" if is_said else told
 
 
 def shown(value: float, unit: str = "") -> float:

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from analysis.charts.numerals import number, quantity, shown_unit
+from analysis.charts.numerals import number, quantity, unit_beside
 from analysis.charts.results import Results
 from analysis.contract.figures import Rows
 from analysis.export.figures import figures_of, free_name
 from analysis.report.between import HOW_TO_READ, Pairing
-from analysis.report.measures_section import measure_groups
+from analysis.report.measures_section import groups_of_page, measure_groups
 from analysis.report.outcome import outcome
 from analysis.report.report import absence_rows, check_rows
 from analysis.report.shown import Shown
@@ -60,7 +60,7 @@ def tables_of(results: Results, shown: Shown) -> dict[str, Table]:
 
 def _comparison(results: Results) -> Table:
     """Return the head's pairs of variants, with all their measures for programs."""
-    came_out = outcome(results, [group.rows for group in measure_groups(results)])
+    came_out = outcome(results, [group.rows for group in groups_of_page(results)])
     texts = []
     for pair, told in came_out.pairs:
         texts.append([", ".join(text for text in (f"{pair.other} beside {pair.base}", pair.setting) if text)])
@@ -260,4 +260,5 @@ def _identity_columns(results: Results, each: Sequence[Mapping[str, Any]]) -> li
 
 
 def _titled(title: str, unit: str) -> str:
-    return f"{title} ({shown_unit(unit)})" if unit else title
+    beside = unit_beside(title, unit)
+    return f"{title} ({beside})" if beside else title

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any, Final
 
 from analysis.charts.numerals import estimate as estimate_text
-from analysis.charts.numerals import number, quantity, shown_unit
+from analysis.charts.numerals import number, quantity, unit_beside
 from analysis.charts.results import Results
 from analysis.contract.figures import Block, Rows, Section, Text
 from analysis.measures.variant_results import estimate
@@ -130,8 +130,9 @@ def _is_shown(results: Results, row: Mapping[str, Any], by_region: bool) -> bool
 
 
 def _title(results: Results, name: str) -> str:
-    unit = shown_unit(_unit(results, name))
-    return f"{results.measures[name]['title']} ({unit})" if unit else str(results.measures[name]["title"])
+    title = str(results.measures[name]["title"])
+    unit = unit_beside(title, _unit(results, name))
+    return f"{title} ({unit})" if unit else title
 
 
 def _cell(of_seeds: Sequence[float | None], unit: str) -> str:

@@ -1,7 +1,8 @@
 """How the page shows what one drawing cannot: many variants by what was varied, not one after the other.
 
 A chart of more than six series becomes small multiples: colours are systems, dashes another key, panels the
-rest. Where two more keys have three values or more, measures are heat maps.
+rest. If there is no rest, the chart is drawn whole. Where two more keys have three values or more, measures
+are heat maps.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Container, Mapping, Sequence
 from typing import Any, Final
 
-from analysis.charts.chart import SHOWN_AT_FIRST, LineChart
+from analysis.charts.chart import SHOWN_AT_FIRST, LineChart, with_all_lines
 from analysis.charts.heat_map import HeatMap, heat_map
 from analysis.charts.panels import Panels, Style, panels
 from analysis.charts.results import Results, key_label, value_label, values_label, varied_keys
@@ -65,7 +66,9 @@ def _shown(results: Results, chart: Chart, keys: list[str]) -> Chart | Panels | 
     if not isinstance(chart, LineChart) or len(chart.series) <= SHOWN_AT_FIRST:
         return chart
     places = _places(results.variants, [one.label for one in chart.series], keys)
-    return panels(chart, places) if places else chart
+    if not places:
+        return chart
+    return panels(chart, places) if any(title for title, _ in places) else with_all_lines(chart)
 
 
 def _places(
@@ -100,11 +103,12 @@ def _styled(
 ) -> list[tuple[str, Style]]:
     """Return the panel and the style of each series, by its values and its part.
 
-    Parts have the dashes if there are few of them, else panels of their own.
+    Parts have the dashes if there are few of them and a key has the panels, else panels of their own. All
+    titles are empty where colours tell all series apart.
     """
     colour = colour_key(variants, keys)
     parts = list(dict.fromkeys(part for _, part in of_series))
-    dashed_parts = 1 < len(parts) <= _MOST_DASHES
+    dashed_parts = 1 < len(parts) <= _MOST_DASHES and keys != [colour]
     rest = sorted((key for key in keys if key != colour), key=lambda key: -len(_values(variants, key)))
     few = len(rest) > 1 and len(_values(variants, rest[1])) <= _MOST_DASHES
     dash = rest[1] if few and not dashed_parts else None
@@ -129,7 +133,11 @@ def _joined(label: str, part: str) -> str:
 
 
 def _heat_map(results: Results, chart: Chart, measure: str, keys: Sequence[str]) -> HeatMap | None:
-    """Return a measure by the two keys with the most values, if both have enough of them."""
+    """Return a measure by the two keys with the most values.
+
+    None if either has too few of them, or few of the cells have a value, such as where one key after the
+    other was varied.
+    """
     variants = results.variants
     others = [key for key in keys if key != SYSTEM]
     by_count = sorted(others if len(others) > 1 else keys, key=lambda key: -len(_values(variants, key)))[:2]
@@ -142,9 +150,14 @@ def _heat_map(results: Results, chart: Chart, measure: str, keys: Sequence[str])
         found = variant["measures"].get(measure)
         if found and found["mean"] is not None:
             of = variant["values"]
-            values[values_label(of, rest), _plain(row, of), _plain(column, of)] = found["mean"]
+            values[values_label(of, rest), _plain(row, of), _plain(column, of)] = found["mean"], found["ci95"]
+    grids, rows, columns = (len({at[i] for at in values}) for i in range(3))
+    if min(rows, columns) < 2 or 2 * len(values) < grids * rows * columns:
+        return None
     of_all = chart.about.removesuffix(drawn_variants(results).told).strip()
-    about = f"{of_all} Cells are means over the seeds."
+    halves = any(half is not None for _, half in values.values())
+    with_halves = ", with the half width of their 95 % confidence interval" if halves else ""
+    about = f"{of_all} Cells are means over the seeds{with_halves}."
     unit = results.measures[measure]["unit"]
     names = (key_label(row), key_label(column))
     return heat_map(chart.name, chart.title, about, unit, names, values, (row, column))

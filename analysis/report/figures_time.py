@@ -72,13 +72,15 @@ def moments(results: Results) -> list[Mark]:
     variants that have them unless all have."""
     marks: dict[Mark, set[str]] = {}
     for variant in results.variants:
-        for mark in _moments({**results.experiment, **variant["values"]}):
+        for mark in moments_of(results, variant):
             marks.setdefault(mark, set()).add(results.labels[variant["variant"]])
     every = set(results.labels.values())
     return [replace(mark, of=frozenset(of if of != every else ())) for mark, of in marks.items()]
 
 
-def _moments(experiment: Mapping[str, Any]) -> Iterator[Mark]:
+def moments_of(results: Results, variant: Mapping[str, Any]) -> Iterator[Mark]:
+    """Yield when what the experiment asks of a variant begins and ends."""
+    experiment = {**results.experiment, **variant["values"]}
     churn = experiment.get("churn") or {}
     for key, name in (("flash_crowd", "flash crowd"), ("crash", "crash")):
         if asked := experiment.get(f"churn.{key}", churn.get(key)):

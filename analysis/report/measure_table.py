@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from rich.table import Table
 from rich.text import Text
 
-from analysis.charts.numerals import shown_unit
+from analysis.charts.numerals import unit_beside
 
 FEW_SETTINGS: Final = 4
 """The most tables that also list measures of which it cannot be said whether they differ."""
@@ -64,7 +64,8 @@ def measure_table(
     listed, equal, unsaid = fold.counted(lines)
     for line in listed:
         style = dict(zip(coloured, ("green", "red"), strict=True)).get(line.reading, "")
-        named = f"{line.title} ({shown_unit(line.unit)})" if line.unit else line.title
+        unit = unit_beside(line.title, line.unit)
+        named = f"{line.title} ({unit})" if unit else line.title
         table.add_row(Text(named), *map(Text, line.texts), Text(line.reading, style=style))
     told = [f"{equal} {'measure is' if equal == 1 else 'measures are'} equal"] if equal else []
     if unsaid:

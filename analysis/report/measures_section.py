@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import median_low
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from analysis.charts.chart import SHOWN_AT_FIRST
 from analysis.charts.numerals import estimate, shown_unit, with_seeds
-from analysis.charts.results import Results
+from analysis.charts.results import Results, varied_keys
 from analysis.report.drawn_variants import MOST
+from analysis.report.setting import part
 
 _ORDER: Final = (
     *("Lookups", "Delivery", "Traffic overhead", "Delay", "Installing subscriptions"),
     *("Traffic of publications", "Traffic", "Gradients", "Routing by content", "Overlay"),
 )
 """The headings of measures in their order. Others, which packages have, come before them."""
+_AFTER_JOIN: Final = re.compile(r"(?:hit_ratio|due)_after_\d+_s")
+"""The names of measures by the time since a peer's last join."""
 _REST: Final = "The trial itself"
 _BESIDE: Final = 7
 """The most measures beside each other where variants are rows."""
@@ -76,6 +80,33 @@ def measure_groups(results: Results) -> list[MeasureGroup]:
     return [found[title] for title in (*first, *_ORDER, _REST) if title in found]
 
 
+def groups_of_page(results: Results) -> list[MeasureGroup]:
+    """Return the measures of which the page tells: where all peers join at the beginning and stay, those by
+    the time since a join say nothing."""
+    groups = measure_groups(results)
+    if _peers_join_later(results):
+        return groups
+    left = [
+        MeasureGroup(group.title, [row for row in group.rows if not _AFTER_JOIN.fullmatch(row[0])])
+        for group in groups
+    ]
+    return [group for group in left if group.rows]
+
+
+def _peers_join_later(results: Results) -> bool:
+    """Return whether churn, a crash or the death of a host may let peers join after the join phase."""
+    churn = part(results.experiment, "churn")
+    of_variants = [results.experiment, *(variant["values"] for variant in results.variants)]
+    faults = [fault for of in of_variants for fault in of.get("faults") or []]
+    return (
+        part(churn, "model").get("kind", "static") != "static"
+        or any(churn.get(key) for key in ("flash_crowd", "crash"))
+        or any(key.partition(".")[0] == "churn" for key in varied_keys(results.variants))
+        or any(fault.get("crash") for fault in faults)
+        or any(trial.get("absences") for trial in results.trials)
+    )
+
+
 def measures_shown(results: Results, groups: Sequence[MeasureGroup]) -> MeasuresShown:
     """Return the measures that say something: those without any value are left out, and those that are 0 in
     every variant are only named."""
@@ -115,14 +146,22 @@ def means_of(results: Results, name: str) -> Iterator[tuple[float, str]]:
     for variant in results.variants:
         found = variant["measures"].get(name)
         if found and found["mean"] is not None:
-            label = results.labels[variant["variant"]]
-            yield found["mean"], ", ".join(filter(None, (label, results.of_seeds(variant, name))))
+            yield found["mean"], _named(results, variant, name)
+
+
+def _named(results: Results, variant: Mapping[str, Any], name: str) -> str:
+    return ", ".join(filter(None, (results.labels[variant["variant"]], results.of_seeds(variant, name))))
 
 
 def _extremes(results: Results, name: str, means: Sequence[tuple[float, str]]) -> Extremes:
     about = results.measures[name]
+    halves = {
+        _named(results, variant, name): found["ci95"]
+        for variant in results.variants
+        if (found := variant["measures"].get(name))
+    }
     of = [
-        (estimate(mean, None, about["unit"]), variant)
+        (estimate(mean, halves.get(variant), about["unit"]), variant)
         for mean, variant in (min(means), median_low(means), max(means))
     ]
     return Extremes(name, about["title"], shown_unit(about["unit"]), of)

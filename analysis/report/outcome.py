@@ -29,6 +29,7 @@ _PAIRS: Final = 6
 _SENTENCES: Final = 4
 """The most measures of which a sentence is told, and the most values that are compared with the first."""
 _FIGURES: Final = 4
+_PEERS_UP: Final = "time-peers"
 _PREPOSITION: Final = re.compile(
     r" (?:of|in|per|at|to|from|by|for|on|with|within|before|after|that|until)\b|,"
 )
@@ -190,12 +191,13 @@ def leading(figures: Mapping[Part, Sequence[Drawn]]) -> list[str]:
     """Return the names of the four figures of the head, taken in turns from those that set variants beside
     each other, those in time and those of the spread.
 
-    A figure of one value, or of variants that are all alike, is left out.
+    A figure of one value, or of variants that are all alike, is left out. That of the peers that are up comes
+    only where there is room after all others.
     """
     order: tuple[Part, ...] = ("variants", "time", "spread")
     parts = [[chart.name for chart in figures[part] if _says_something(chart)] for part in order]
     in_turns = [name for names in zip_longest(*parts) for name in names if name is not None]
-    return in_turns[:_FIGURES]
+    return sorted(in_turns, key=lambda name: name == _PEERS_UP)[:_FIGURES]
 
 
 def _says_something(chart: Drawn) -> bool:

@@ -24,7 +24,8 @@ from emulator.files.input_facts import counted
 _TEMPLATES = Path(__file__).parent / "templates"
 
 _SCRIPTS = (
-    "page.js", "values.js", "latex.js", "pgfplots.js", "drawings.js", "downloads.js", "filter.js"
+    "page.js", "values.js", "latex.js", "pgfplots.js", "drawings.js", "downloads.js", "filter.js",
+    "printing.js",
 )  # fmt: skip
 """The scripts in the order in which the page has them: each uses only those before it."""
 
@@ -62,6 +63,7 @@ def _environment() -> Environment:
         script=Markup("\n".join((_TEMPLATES / name).read_text() for name in _SCRIPTS)),
         markers=MARKERS,
         how_to_read=HOW_TO_READ,
+        unit_beside=_unit_beside,
         kind=lambda chart: _KINDS[type(chart)],
     )
     environment.filters.update(
@@ -76,6 +78,12 @@ def _environment() -> Environment:
         variant_of=lambda trial: trial.rpartition("-")[0],
     )
     return environment
+
+
+def _unit_beside(title: str, unit: str) -> Markup:
+    """Return the unit in small letters, with a space before it, unless the title says it."""
+    told = numerals.unit_beside(title, unit)
+    return Markup(" <small>{}</small>").format(told) if told else Markup("")
 
 
 def _value(value: Any, name: str = "") -> str:

@@ -14,7 +14,7 @@ from analysis.charts.results import Results, ResultsError
 from analysis.report.by_what_is_varied import shown_by_what_is_varied
 from analysis.report.expected import measured_text
 from analysis.report.faults_told import fault_rows
-from analysis.report.measures_section import measure_groups, measures_shown
+from analysis.report.measures_section import groups_of_page, measures_shown
 from analysis.report.outcome import leading, outcome
 from analysis.report.page import render
 from analysis.report.setting import facts, time_scale
@@ -92,7 +92,7 @@ def write_report(run: RunDirectory, events: Sequence[int] = (), traces_at: str =
 def _page(results: Results) -> str:
     run = results.run
     shown = Shown.by(results)
-    groups = measure_groups(results)
+    groups = groups_of_page(results)
     main = [chart.name.removeprefix("sweep-") for chart in shown.charts["variants"]]
     came_out = outcome(results, [group.rows for group in groups], main)
     figures = {part: shown_by_what_is_varied(results, charts) for part, charts in shown.charts.items()}

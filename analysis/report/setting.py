@@ -90,7 +90,9 @@ def _system(system: Mapping[str, Any], vary: Mapping[str, Any]) -> str:
     names = vary.get("system.name") or [system.get("name", "")]
     given = {k: v for k, v in part(system, "parameters").items() if f"system.parameters.{k}" not in vary}
     parameters = _parameters(given)
-    return " and ".join(map(str, names)) + (f" ({parameters})" if parameters else "")
+    *before, last = dict.fromkeys(map(str, names))
+    listed = f"{', '.join(before)} and {last}" if before else last
+    return listed + (f" ({parameters})" if parameters else "")
 
 
 def _parameters(given: Mapping[str, Any]) -> str:

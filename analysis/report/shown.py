@@ -24,6 +24,7 @@ from analysis.report.figures_links import LINKS_IN_TIME
 from analysis.report.figures_time import PEERS_UP
 from analysis.report.link_section import LINKS
 from analysis.report.lost_section import LOST
+from analysis.report.missed_section import MISSED
 from analysis.report.topology import DEGREES, TOPOLOGY
 from analysis.report.what_faults_did import DISRUPTIONS
 
@@ -155,6 +156,7 @@ def _sections(known: Sequence[Kind], troubles: list[Trouble]) -> list[Brought[Se
     found = [
         Brought(BY_FAULT, "what is told of the phases of faults"),
         Brought(BY_REGION, "what is told of regions"),
+        Brought(MISSED, "what is told of missed deliveries"),
         Brought(LOST, "what is told of lost messages"),
         Brought(LINKS, "what is told of links"),
     ]

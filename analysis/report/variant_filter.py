@@ -115,16 +115,24 @@ def _parts(varied: Sequence[str], independent: Sequence[str]) -> Iterator[Sequen
 
 
 def _measure(results: Results, name: str) -> dict[str, Any]:
-    """Return a measure with its mean in each variant, on the scale on which it is shown."""
+    """Return a measure with its mean in each variant and the half widths of their intervals, on the scale on
+    which it is shown. What no variant has is left empty."""
     about = results.measures[name]
-    found = [(variant["measures"].get(name) or {}).get("mean") for variant in results.variants]
+    found = [variant["measures"].get(name) or {} for variant in results.variants]
+    seeds = [results.of_seeds(variant, name) for variant in results.variants]
+    halves = [_rounded(of.get("ci95"), about["unit"], 4) for of in found]
     return {
         "title": about["title"],
         "verb": verb(about["title"]),
         "unit": shown_unit(about["unit"]),
-        "seeds": [results.of_seeds(variant, name) for variant in results.variants],
-        "means": [None if mean is None else float(f"{shown(mean, about['unit']):.6g}") for mean in found],
+        "seeds": seeds if any(seeds) else [],
+        "means": [_rounded(of.get("mean"), about["unit"], 6) for of in found],
+        "halves": halves if any(half is not None for half in halves) else [],
     }
+
+
+def _rounded(value: float | None, unit: str, digits: int) -> float | None:
+    return None if value is None else float(f"{shown(value, unit):.{digits}g}")
 
 
 def _verdicts(differences: Sequence[Difference], titles: Sequence[str]) -> list[str | None]:

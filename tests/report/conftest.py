@@ -137,8 +137,8 @@ def _write_tables(run: RunDirectory, trial: str, draw: random.Random, level: flo
     _write(run, "traffic", trial, [{"peer": i, "up_s": 30.0} for i in range(200)])
     _write(run, "deliveries", trial, [
         {
-            "event": 5, "publisher": 10, "peer": peer, "expected": True, "delivered": peer != 14,
-            "delay_ms": 60.0,
+            "event": 5, "publisher": 10, "published_s": 50.0, "peer": peer, "expected": True,
+            "delivered": peer != 14, "delay_ms": 60.0,
         }
         for peer in (10, 11, 13, 14)
     ])  # fmt: skip

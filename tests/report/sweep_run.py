@@ -14,7 +14,9 @@ import pyarrow.parquet as pq
 
 from analysis.charts.results import Results
 from analysis.measures.catalogue import describe
+from analysis.report.by_what_is_varied import shown_by_what_is_varied
 from analysis.report.drawn_variants import drawn_variants
+from analysis.report.shown import Shown
 from emulator.experiment.run.directory import RunDirectory
 
 MEASURES = ("hit_ratio", "overhead", "delay_hops", "delay_ms", "duplicates", "neighbours", "bytes_per_s")
@@ -68,6 +70,12 @@ def sweep_run(folder: Path, vary: Mapping[str, Sequence[Any]], seeds: int = 1) -
         if trial["variant"] in shown:
             _write_tables(run, trial["trial"], 1 + int(trial["variant"][1:]) / len(combinations))
     return run
+
+
+def figures(results: Results) -> dict[str, Any]:
+    """Return the figures of a run as the page shows them, by name."""
+    charts = Shown.by(results).charts
+    return {chart.name: chart for part in charts.values() for chart in shown_by_what_is_varied(results, part)}
 
 
 def _trial(variant: str, values: Mapping[str, Any], seed: int, means: Mapping[str, Any]) -> dict[str, Any]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.main import get_command
 from typer.testing import CliRunner
 
 from emulator.contract.registry import SYSTEMS
@@ -130,3 +132,13 @@ def test_messages_are_told_with_their_names_and_kinds(tmp_path: Path) -> None:
     assert made["file"] == str(tmp_path / "tea.py")
     told = {each["class"]: (each["name"], each["kind"]) for each in made["messages"]}
     assert told == {"Leaf": ("", "part"), "Cup": ("tea.Cup", "event")}
+
+
+@pytest.mark.parametrize(("page", "before"), [("README.md", "after"), ("docs/runs.md", "makes")])
+def test_pages_name_each_command_that_prints_json(page: str, before: str) -> None:
+    commands = get_command(app).commands  # type: ignore[attr-defined]
+    printing = {name for name, of in commands.items() if any("--json" in each.opts for each in of.params)}
+    text = (Path(__file__).parents[2] / page).read_text()
+    line = next(line for line in text.splitlines() if f"`--json` {before} `trellis systems`" in line)
+    told = re.findall(r"`(?:trellis )?([a-z-]+)`", line.partition(f"`--json` {before}")[2])
+    assert sorted(told) == sorted(printing)

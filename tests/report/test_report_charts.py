@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from analysis.charts.axis import Axis, span
 from analysis.charts.bars import BarChart, Row, bar_chart
 from analysis.charts.chart import LineChart, Point, Quantity, Series, line_chart
-from analysis.charts.numerals import estimate, number, quantity
+from analysis.charts.numerals import estimate, number, quantity, unit_beside
 from analysis.charts.results import Results, variant_labels
 from analysis.report.figures_by_variant import MAINTENANCE
 from analysis.report.shown import Shown
@@ -37,6 +37,23 @@ def test_shares_are_percent_and_intervals_set_the_decimals() -> None:
     assert estimate(0.1234567, 0.0123, "share") == "12.3\u2009±\u20091.2"
     assert estimate(41.234, None, "ms") == "41.2"
     assert estimate(None, None) == "—"
+
+
+@pytest.mark.parametrize(
+    ("title", "unit", "beside"),
+    [
+        ("Lookup hops", "hops", ""),
+        ("Messages an event", "messages", ""),
+        ("Last delivery hop", "hops", ""),
+        ("GRAFT from the second message on", "messages", "messages"),
+        ("Peers above 10 % overhead", "share", "%"),
+        ("Delay", "ms", "ms"),
+        ("Relay load", "messages a peer", "messages a peer"),
+        ("Whopshop", "hops", "hops"),
+    ],
+)
+def test_a_unit_that_the_title_says_does_not_stand_beside_it(title: str, unit: str, beside: str) -> None:
+    assert unit_beside(title, unit) == beside
 
 
 @given(st.lists(finite, min_size=1, max_size=20), st.booleans())

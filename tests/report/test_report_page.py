@@ -82,6 +82,27 @@ def test_the_report_shows_what_was_made_of_inputs(make_run: MakeRun) -> None:
     assert "<b>Warning.</b> network.latency: 1 pair has an RTT of 0 &lt;b&gt;" in page
 
 
+def test_what_has_no_version_is_left_out(make_run: MakeRun) -> None:
+    run = make_run()
+    summary = json.loads(run.summary.read_text())
+    summary["versions"] |= {"git": None, "pyspark": None}
+    run.summary.write_text(json.dumps(summary))
+    text = Page(write_report(run)).text
+    versions = text[text.index("Versions") : text.index("Machine")]
+    assert versions == ["Versions", "trellis", "0.1.0", "python", "3.11.2"]
+
+
+def test_a_title_that_says_its_unit_stands_alone(make_run: MakeRun) -> None:
+    run = make_run()
+    summary = json.loads(run.summary.read_text())
+    summary["measures"]["delay_hops"]["title"] = "Lookup hops, mean"
+    run.summary.write_text(json.dumps(summary))
+    page = write_report(run).read_text()
+    assert ">Lookup hops, mean</th>" in page
+    assert "Lookup hops, mean <small>" not in page
+    assert ">delay <small>ms</small></th>" in page
+
+
 def test_stretched_time_is_told_above_the_title(make_run: MakeRun) -> None:
     run = make_run()
     text = run.experiment.read_text()

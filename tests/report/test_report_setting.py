@@ -72,6 +72,19 @@ def test_a_base_value_that_is_varied_is_left_out(
     assert found.startswith(told) or name == "Runtime"
 
 
+@pytest.mark.parametrize(
+    ("names", "told"),
+    [
+        (["vitis"], "vitis"),
+        (["vitis", "rvr"], "vitis and rvr"),
+        (["vitis", "rvr", "opt", "vitis"], "vitis, rvr and opt"),
+    ],
+)
+def test_systems_are_listed_once_with_commas(names: Sequence[str], told: str) -> None:
+    found = dict(facts({"system": {}, "vary": {"system.name": names}}, {"trials": []}, []))
+    assert found["System"] == told
+
+
 def test_regions_and_classes_of_roles_and_places_are_told_by_their_names() -> None:
     classes = [
         {"name": "servers", "share": None, "role": "publisher", "up": None, "down": None},

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from sweep_run import sweep_run
+from sweep_run import figures, sweep_run
 
 from analysis.charts.bars import BarChart
 from analysis.charts.chart import LineChart
-from analysis.charts.heat_map import HeatMap, heat_map
 from analysis.charts.panels import Panels
 from analysis.charts.results import Results, variant_labels
-from analysis.report.by_what_is_varied import independent_keys, shown_by_what_is_varied
+from analysis.report.by_what_is_varied import independent_keys
 from analysis.report.drawn_variants import drawn_variants
 from analysis.report.measures_section import measure_groups, measures_shown
 from analysis.report.outcome import leading
@@ -25,12 +26,8 @@ from analysis.report.report import write_report
 from analysis.report.shown import Shown
 
 SYSTEMS = ["vitis", "rvr"]
+OF_SYSTEMS = {"system.name": SYSTEMS}
 MODELS = ["static", "poisson", "skype", "gnutella", "weibull", "pareto", "avt"]
-
-
-def figures(results: Results) -> dict[str, Any]:
-    charts = Shown.by(results).charts
-    return {chart.name: chart for part in charts.values() for chart in shown_by_what_is_varied(results, part)}
 
 
 def test_two_systems_by_seven_models_are_seven_panels_with_a_colour_for_each_system(tmp_path: Path) -> None:
@@ -50,6 +47,48 @@ def test_two_systems_by_seven_models_are_seven_panels_with_a_colour_for_each_sys
     assert isinstance(bars, BarChart)
     assert [row.segments[0].style for row in bars.rows] == [0] * 7 + [1] * 7
     assert bars.rows[0].whisker is not None
+
+
+def test_eight_systems_alone_are_one_drawing_with_all_lines_to_switch(tmp_path: Path) -> None:
+    systems = [f"system{number}" for number in range(8)]
+    run = sweep_run(tmp_path / "run", {"system.name": systems})
+    found = figures(Results.read(run))["time-hit"]
+    assert isinstance(found, LineChart)
+    assert [(one.label, one.style, one.shown) for one in found.series] == [
+        (system, number, True) for number, system in enumerate(systems)
+    ]
+    tags = sorted(one.tag_at[1] for one in found.series)
+    assert all(below - above >= 14 for above, below in pairwise(tags))
+    page = write_report(run).read_text()
+    drawn = page[page.index('id="time-hit"') :].partition("</figure>")[0]
+    assert drawn.count('<button type="button"') == drawn.count('aria-pressed="true"') == 8
+
+
+@pytest.mark.parametrize(
+    "vary",
+    [
+        {"system.name": [f"system{number}" for number in range(8)]},
+        {"system.name": [f"system{number}" for number in range(9)]},
+        {"system.name": SYSTEMS, "churn.model.kind": MODELS},
+        {"peers": list(range(100, 900, 100))},
+    ],
+)
+def test_no_heading_and_no_name_of_a_drawing_is_empty(tmp_path: Path, vary: dict[str, Sequence[Any]]) -> None:
+    run = sweep_run(tmp_path / "run", vary)
+    disrupted(Results.read(run), ["loss", "fault split"])
+    page = write_report(run).read_text()
+    assert not re.findall(r"<(h[1-6]|caption|legend|summary)[^>]*>\s*</\1>", page)
+    assert not re.findall(r'aria-label="[^"]*, \.', page)
+
+
+def test_causes_of_disruptions_have_the_panels_where_only_systems_differ(tmp_path: Path) -> None:
+    systems = [f"system{number}" for number in range(7)]
+    results = Results.read(sweep_run(tmp_path / "run", {"system.name": systems}))
+    disrupted(results, ["loss", "fault split"])
+    many = figures(results)["time-disruptions"]
+    assert isinstance(many, Panels)
+    assert {panel.title for panel in many.charts} == {"loss", "fault split"}
+    assert [style.label for style in many.legend] == systems
 
 
 def disrupted(results: Results, causes: Sequence[str]) -> None:
@@ -118,35 +157,6 @@ def test_the_values_of_panels_are_those_of_the_whole_chart(tmp_path: Path) -> No
     assert second.lines[0].points == whole.lines[1].points
 
 
-def test_two_keys_of_numbers_are_a_heat_map_for_each_system(tmp_path: Path) -> None:
-    vary = {"system.name": SYSTEMS, "peers": [100, 200, 300, 400, 500], "network.loss": [0.0, 0.1, 0.2, 0.3]}
-    found = figures(Results.read(sweep_run(tmp_path / "run", vary)))["sweep-hit_ratio"]
-    assert isinstance(found, HeatMap)
-    assert (found.row_key, found.column_key, found.columns) == ("peers", "loss", ["0", "0.1", "0.2", "0.3"])
-    assert [grid.title for grid in found.grids] == SYSTEMS
-    rows = dict(found.grids[1].rows)
-    assert list(rows) == ["100", "200", "300", "400", "500"]
-    assert (rows["500"][3].text, rows["500"][3].level) == ("100", 8)
-    assert found.grids[0].rows[0][1][0].level == 0
-
-
-def test_a_heat_map_of_a_large_sweep_does_not_say_that_only_some_variants_are_drawn(tmp_path: Path) -> None:
-    losses = [0.0, 0.1, 0.2, 0.3, 0.4]
-    vary = {"system.name": SYSTEMS, "peers": list(range(100, 600, 100)), "network.loss": losses}
-    found = figures(Results.read(sweep_run(tmp_path / "run", vary)))["sweep-hit_ratio"]
-    assert isinstance(found, HeatMap)
-    assert sum(len(cells) for grid in found.grids for _, cells in grid.rows) == 50
-    assert "are drawn" not in found.about
-    assert found.about.endswith("better. Cells are means over the seeds.")
-
-
-def test_a_combination_that_was_not_run_is_an_empty_cell() -> None:
-    found = heat_map("n", "t", "a", "", ("x", "y"), {("", "1", "1"): 2.0, ("", "2", "2"): 2.0})
-    assert found is not None
-    assert [[cell.level for cell in cells] for _, cells in found.grids[0].rows] == [[0, None], [None, 0]]
-    assert heat_map("n", "t", "a", "", ("x", "y"), {}) is None
-
-
 def test_of_a_large_sweep_curves_show_the_best_the_worst_and_four_between(tmp_path: Path) -> None:
     run = sweep_run(tmp_path / "run", {"peers": list(range(100, 300))})
     results = Results.read(run)
@@ -203,6 +213,18 @@ def test_a_figure_without_any_difference_is_not_in_the_head(tmp_path: Path) -> N
     results = Results.read(sweep_run(tmp_path / "run", {"system.name": SYSTEMS}))
     assert "time-peers" in [chart.name for chart in Shown.by(results).charts["time"]]
     assert "time-peers" not in leading(Shown.by(results).charts)
+
+
+def test_peers_that_are_up_come_into_the_head_after_all_other_figures(tmp_path: Path) -> None:
+    run = sweep_run(tmp_path / "run", {"system.name": SYSTEMS})
+    for number, file in enumerate(sorted((run.tables / "series").rglob("*.parquet"))):
+        rows = pq.read_table(file, partitioning=None).to_pylist()
+        pq.write_table(pa.Table.from_pylist([row | {"peers_up": 100 + number} for row in rows]), file)
+    charts = Shown.by(Results.read(run)).charts
+    assert len(leading(charts)) == 4 and "time-peers" not in leading(charts)
+    few = {"variants": charts["variants"][:1], "time": charts["time"][:2], "spread": charts["spread"][:1]}
+    assert "time-peers" in [chart.name for chart in few["time"]]
+    assert leading(few)[-1] == "time-peers"  # type: ignore[arg-type]
 
 
 def variants(*values: dict[str, Any]) -> list[dict[str, Any]]:
@@ -303,3 +325,31 @@ def test_names_of_variants_have_what_differs_and_say_what_it_is(
 def test_keys_that_are_varied_together_count_once() -> None:
     of = variants({"peers": 1, "network.loss": 0.1}, {"peers": 2, "network.loss": 0.2})
     assert independent_keys(of) == ["peers"]
+
+
+@pytest.mark.parametrize(
+    ("vary", "asked", "told"),
+    [
+        (OF_SYSTEMS, {}, False),
+        (OF_SYSTEMS, {"churn": {"model": {"kind": "static"}}}, False),
+        (OF_SYSTEMS, {"churn": {"model": {"kind": "poisson"}}}, True),
+        (OF_SYSTEMS, {"churn": {"flash_crowd": {"at": "50 s", "peers": 10}}}, True),
+        (OF_SYSTEMS, {"faults": [{"name": "cut", "partition": {"share": 0.5}}]}, False),
+        (OF_SYSTEMS, {"faults": [{"name": "down", "crash": {"share": 0.5}}]}, True),
+        ({"churn.model.kind": ["static", "poisson"]}, {}, True),
+    ],
+)
+def test_hit_ratios_after_joins_are_told_where_peers_join_after_the_beginning(
+    tmp_path: Path, vary: dict[str, Sequence[Any]], asked: dict[str, Any], told: bool
+) -> None:
+    run = sweep_run(tmp_path / "run", vary)
+    summary = json.loads(run.summary.read_text())
+    for name in ("hit_ratio_after_30_s", "due_after_30_s"):
+        title, unit = f"Of joins: {name}", "share" if "hit" in name else "deliveries"
+        summary["measures"][name] = {"title": title, "unit": unit, "better": None, "about": ""}
+        for variant in summary["variants"]:
+            variant["measures"][name] = {"mean": 0.5, "ci95": None, "n": 1}
+    run.summary.write_text(json.dumps(summary))
+    run.experiment.write_text(json.dumps(json.loads(run.experiment.read_text()) | asked))
+    page = write_report(run).read_text()
+    assert ("Of joins: hit_ratio_after_30_s" in page) == ("Of joins: due_after_30_s" in page) == told

@@ -94,7 +94,10 @@ def with_events(run: RunDirectory, rows: list[tuple[int, int, bool, float]]) -> 
     all along the hops of `HOPS`."""
     for file in (run.tables / "deliveries").rglob("*.parquet"):
         made = [
-            {"event": e, "publisher": 10, "peer": p, "expected": True, "delivered": d, "delay_ms": ms}
+            {
+                **{"event": e, "publisher": 10, "published_s": 50.0, "peer": p},
+                **{"expected": True, "delivered": d, "delay_ms": ms},
+            }
             for e, p, d, ms in rows
         ]
         pq.write_table(pa.Table.from_pylist(made), file)
@@ -138,6 +141,36 @@ def test_the_slowest_and_the_least_complete_publication_are_drawn_too(
     results.trials[0]["measures"]["hit_ratio"] = 0.1
     assert event_trees(results)[3].trial == results.trials[0]["trial"]
     assert "longest" in trees[2].why and "smallest share" in trees[3].why
+
+
+def test_the_least_complete_publication_may_have_reached_nobody(
+    make_run: Callable[..., RunDirectory],
+) -> None:
+    rows = [(1, 11, True, 50.0), (2, 11, True, 50.0), (2, 12, False, 0.0)]
+    results = with_events(make_run(), [*rows, *((3, peer, False, 0.0) for peer in (11, 12, 13))])
+    *others, least = event_trees(results)
+    assert [tree.tree.event for tree in others] == [1, 1]
+    assert (least.tree.event, least.delivered, least.missed) == (3, 0, [11, 12, 13])
+    assert "smallest share" in least.why
+
+
+def test_a_publication_without_any_message_is_told_to_have_reached_nobody(
+    make_run: Callable[..., RunDirectory],
+) -> None:
+    results = with_events(make_run(), [(1, 11, True, 50.0), (2, 11, False, 0.0)])
+    for file in (results.run.tables / "hops").rglob("*.parquet"):
+        hops = pq.read_table(file, partitioning=None)
+        left = [h for h in hops.to_pylist() if h["trace"] == b"\1" * 16 or h["parent"] is None]
+        pq.write_table(pa.Table.from_pylist(left, schema=hops.schema), file)
+    page = write_report(results.run).read_text()
+    assert "smallest share of its peers. No peer got a message about it." in page
+    assert "1 peer should have received it and did not: 11." in page
+
+
+def test_a_run_in_which_no_publication_reached_anybody_has_no_tree(
+    make_run: Callable[..., RunDirectory],
+) -> None:
+    assert event_trees(with_events(make_run(), [(1, 11, False, 0.0)])) == []
 
 
 def test_an_event_that_is_asked_for_is_drawn_in_each_variant(make_run: Callable[..., RunDirectory]) -> None:

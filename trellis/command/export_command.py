@@ -51,7 +51,9 @@ def export(
             if error.name is None or error.name.partition(".")[0] != "matplotlib":
                 raise
             raise UserError(
-                "figures are drawn by matplotlib, which is not installed. Install it: pip install matplotlib"
+                "figures are drawn by matplotlib, which is not installed. Install it beside Trellis: pip "
+                "install matplotlib, or, if uv or pipx has installed Trellis, uv tool install --with "
+                "matplotlib trellis-...whl or pipx inject trellis matplotlib"
             ) from None
         try:
             size = inches(width)

@@ -115,9 +115,18 @@ for (const form of document.querySelectorAll("#filter")) {
     put(table.parentElement, table.caption !== null && isOut(words(table.caption)));
   }
 
-  function number(value) {
-    const digits = value ? Math.min(Math.max(2 - Math.floor(Math.log10(Math.abs(value))), 0), 6) : 0;
-    return value.toLocaleString("en-US", { maximumFractionDigits: digits }).replace("-", "\u2212");
+  const digitsFor = (value) => (value ? Math.min(Math.max(2 - Math.floor(Math.log10(Math.abs(value))), 0), 6) : 0);
+
+  function number(value, digits) {
+    const range = { minimumFractionDigits: digits ?? 0, maximumFractionDigits: digits ?? digitsFor(value) };
+    return value.toLocaleString("en-US", range).replace("-", "\u2212");
+  }
+
+  /* A mean with the half width of its interval, both with as many decimals as the interval needs. */
+  function estimate(mean, half) {
+    if (half === null || half === undefined) return number(mean);
+    const digits = half ? Math.min(Math.max(digitsFor(half) - 1, 0), digitsFor(mean) + 1) : digitsFor(mean);
+    return `${number(mean, digits)}\u2009\u00b1\u2009${half ? number(half, digits) : 0}`;
   }
 
   const quantity = (value, unit) => number(value) + (unit ? `\u00a0${unit}` : "");
@@ -196,7 +205,7 @@ for (const form of document.querySelectorAll("#filter")) {
       put(row, of.length === 0);
       [of[0], of[(of.length - 1) >> 1], of.at(-1)].forEach((i, at) => {
         if (i === undefined) return;
-        row.cells[2 * at + 1].textContent = number(measure.means[i]);
+        row.cells[2 * at + 1].textContent = estimate(measure.means[i], measure.halves[i]);
         row.cells[2 * at + 2].textContent = named(measure, i);
       });
     }
