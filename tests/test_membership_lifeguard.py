@@ -47,14 +47,14 @@ def failing_probe(member: Member, nacks: int) -> None:
     ],
 )
 def test_a_failed_probe_and_missing_nacks_make_the_health_worse(preset: str, nacks: int, score: int) -> None:
-    member = Member(8, preset=preset, gossip=0)
+    member = Member(8, preset=preset, gossip="0 s")
     failing_probe(member, nacks)
     assert member.swim.gauges()["local_health"] == score
 
 
 @pytest.mark.parametrize("preset", ["lifeguard", "memberlist"])
 def test_a_failed_probe_for_which_no_helper_was_asked_makes_the_health_worse_by_one(preset: str) -> None:
-    member = Member(1, preset=preset, gossip=0)
+    member = Member(1, preset=preset, gossip="0 s")
     failing_probe(member, 0)
     assert member.swim.gauges()["failed_probes"] == 1 == member.swim.gauges()["local_health"]
 

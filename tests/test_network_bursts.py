@@ -70,7 +70,7 @@ def test_the_network_loses_what_the_seed_of_the_trial_says() -> None:
         ("{kind: bursts, mean: 0, burst: 2}", "loss.mean: "),
         ("{kind: bursts, mean: 1 %, burst: 0.5}", "loss.burst: "),
         ("{kind: bursts, mean: 1 %}", "loss.burst: is missing"),
-        ("{kind: burst, mean: 1 %}", 'loss: .*Did you mean "bursts"'),
+        ("{kind: burst, mean: 1 %}", r"loss: .*Write \{kind: bursts, mean: 1 %, burst: 4\}"),
     ],
 )
 def test_bursts_that_cannot_be_are_refused(tmp_path: Path, loss: str, told: str) -> None:

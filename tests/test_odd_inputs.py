@@ -108,7 +108,7 @@ def test_ends_of_lines_of_old_macs_are_refused_in_a_trace(tmp_path: Path) -> Non
         (
             "faults: [{name: a, kind: partition, share: 0.5}]",
             "faults[0].kind",
-            "Known: at, bootstrap, clock, crash",
+            "Write partition: {share: 0.5}",
         ),
         (
             "faults: [{name: a, partition: {share: 0.5}}]\nvary: {faults.0.partition.share: [0.2]}",

@@ -30,7 +30,7 @@ def meant_kind(wrong: Wrong, given: Any, known: Sequence[str]) -> str:
             whole = whole_kind(
                 wrong, wrong.key, kind, wrong.value if isinstance(wrong.value, Mapping) else {}
             )
-            return f"Write {written(whole)}" if wrong.is_mended_by(whole) else ""
+            return f"Write {written(whole) if wrong.is_mended_by(whole) else f'kind: {kind} beside its keys'}"
     return ""
 
 
