@@ -73,13 +73,13 @@ def _serve(arguments: argparse.Namespace, told_to_go: Event) -> None:
     run = take_up(arguments.run, spec, arguments.experiment)
     with contextlib.ExitStack() as stack:
         pods = stack.enter_context(serving_pods(arguments.listen, spec.name, trust))
+        release = os.environ.get("TRELLIS_RELEASE", spec.name)
         if arguments.metrics:
-            release = os.environ.get("TRELLIS_RELEASE", spec.name)
             live = LiveCollector(release, lambda: read_live(pods.now, unix_ns()))
             calls = RequestCollector(release, pods.requests)
             own = ProcessMetrics(release, "coordinator")
             stack.enter_context(serve(arguments.metrics, [live, calls, own]))
-        events = stack.enter_context(own_events(os.environ.get("TRELLIS_RELEASE", spec.name)))
+        events = stack.enter_context(contextlib.closing(own_events(release)))
         pauses = TrialPauses(say=_tell)
         for trial in trials(spec):
             _run(trial, run, pods, events, pauses)

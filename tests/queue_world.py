@@ -95,7 +95,7 @@ class QueueWorld:
 
 
 class ReleaseApi:
-    """What the program of a release may ask the API server for."""
+    """The part of the API server that the program of a release may ask."""
 
     def __init__(self, world: QueueWorld, release: str) -> None:
         self._world = world

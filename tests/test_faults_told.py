@@ -1,4 +1,4 @@
-"""What the peers that a fault hits tell of it."""
+"""Peers that a fault hits tell when it begins and ends."""
 
 from __future__ import annotations
 

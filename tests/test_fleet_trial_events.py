@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -21,7 +22,7 @@ def told(created: list[dict[str, Any]]) -> list[tuple[str, str, str]]:
 
 def test_a_trial_is_told_from_begin_to_verdict_and_each_phase_once() -> None:
     created: list[dict[str, Any]] = []
-    with TrialEvents("demo", "demo-coordinator-0", created.append) as events:
+    with closing(TrialEvents("demo", "demo-coordinator-0", created.append)) as events:
         events.begin("vitis-1")
         for phase, time in (
             ("join", 0.0),
@@ -51,7 +52,7 @@ def test_a_trial_is_told_from_begin_to_verdict_and_each_phase_once() -> None:
 
 def test_a_message_is_one_line_that_the_api_server_takes() -> None:
     created: list[dict[str, Any]] = []
-    with TrialEvents("demo", "demo-coordinator-0", created.append) as events:
+    with closing(TrialEvents("demo", "demo-coordinator-0", created.append)) as events:
         events.fail("vitis-1", "a\nvitis-1 is valid" + "x" * 5000)
     (event,) = created
     assert len(event["message"]) <= 1024 and event["message"].isprintable()
@@ -64,7 +65,7 @@ def test_a_trial_goes_on_while_the_api_server_does_not_answer(capsys: pytest.Cap
         answer.wait(20)
         created.append(event)
 
-    with TrialEvents("demo", "demo-coordinator-0", hang) as events:
+    with closing(TrialEvents("demo", "demo-coordinator-0", hang)) as events:
         for number in range(300):
             events.begin(f"vitis-{number}")
         answer.set()
@@ -79,7 +80,7 @@ def test_a_refusal_is_told_once_and_the_next_events_are_tried(capsys: pytest.Cap
         tried.append(event["message"])
         raise OSError("403, may not create events")
 
-    with TrialEvents("demo", "demo-coordinator-0", refuse) as events:
+    with closing(TrialEvents("demo", "demo-coordinator-0", refuse)) as events:
         events.begin("vitis-1")
         events.begin("vitis-2")
     assert tried == ["vitis-1 begins", "vitis-2 begins"]
@@ -92,6 +93,6 @@ def test_outside_of_a_cluster_nobody_is_told(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
-    with own_events("demo") as events:
+    with closing(own_events("demo")) as events:
         events.begin("vitis-1")
     assert capsys.readouterr() == ("", "")

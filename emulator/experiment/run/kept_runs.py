@@ -31,7 +31,7 @@ _LARGEST_MANIFEST = 1 << 26
 _MOST_FILES = 1_000_000
 
 Watch = Callable[[int], None]
-"""Is told how many bytes have been dealt with."""
+"""A function that is told how many bytes have been dealt with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class KeptRun:
     place: Place
     name: str
     about: Mapping[str, Any]
-    """What the manifest says of the run; empty if the upload did not come to its end."""
+    """The manifest's words about the run; none if the upload did not come to its end."""
     files: Mapping[str, tuple[int, str]]
     """Size and SHA-256 by path."""
 

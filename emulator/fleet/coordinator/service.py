@@ -40,7 +40,7 @@ class CoordinatorService(control_pb2_grpc.CoordinatorServicer):
         self._over = False
         self._changed = asyncio.Condition()
         self.requests = Requests()
-        """How many calls there were, how they ended and how long they took, over all trials."""
+        """The counts of calls over all trials: how they ended and how long they took."""
 
     async def serve(self, address: str) -> tuple[grpc.aio.Server, str]:
         """Start a server and return it with its address; `host:0` takes a free port.

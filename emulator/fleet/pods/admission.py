@@ -62,9 +62,9 @@ class Workloads:
     """The workloads of a release with their pods, such as {"statefulsets/demo-peers-0": 20}."""
 
     trials: Mapping[str, int]
-    """Those that only trials need."""
+    """The workloads that only trials need."""
     lasting: Mapping[str, int]
-    """Those that stay when the release has ended, for whoever reads its results."""
+    """The workloads that stay when the release has ended, so that its results can be read."""
 
 
 @dataclass
@@ -76,11 +76,11 @@ class Admission:
     queue: str
     workloads: Workloads
     conducted: bool
-    """Whether a coordinator conducts the trials, which then end before a pause."""
+    """This is true if a coordinator conducts the trials, which then end before a pause."""
     say: Callable[[str], None] = print
     clock: Callable[[], float] = time.monotonic
     _open: bool | None = field(default=None, init=False)
-    """Whether the pods are wanted; None before this program has looked."""
+    """This is true if the release's pods are to run, and None before this program has looked."""
     _over: bool = field(default=False, init=False)
     _seen: dict[str, tuple[str, float]] = field(default_factory=dict, init=False)
     """The last sign of life of each entry, and when it was new here: clocks of nodes may differ."""

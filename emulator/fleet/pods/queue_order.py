@@ -38,7 +38,7 @@ class Entry:
     """The name of its Lease."""
     uid: str
     created: str
-    """When the release was installed, in the cluster's form, whose order is that of times."""
+    """The time at which the release was installed, in the cluster's form, whose order is that of times."""
     priority: int
     slots: int
     """The places that the queue has, as this release was told."""
@@ -47,7 +47,7 @@ class Entry:
     trials: str
     """This is RESTING or OVER if no trial runs, else ""."""
     renewed: str
-    """When its program last wrote here; "" before the first time."""
+    """The time at which its program last wrote here; "" before the first time."""
 
     @property
     def holder(self) -> str:

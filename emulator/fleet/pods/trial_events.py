@@ -8,7 +8,6 @@ import threading
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from queue import Full, Queue
-from types import TracebackType
 from typing import Any
 
 from emulator.fleet.coordinator.host_words import printable
@@ -42,14 +41,6 @@ class TrialEvents:
         self._queue: Queue[dict[str, Any] | None] = Queue(_WAITING)
         self._thread = threading.Thread(target=self._send, name="events", daemon=True)
         self._thread.start()
-
-    def __enter__(self) -> TrialEvents:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Send what waits, for a few seconds at most."""

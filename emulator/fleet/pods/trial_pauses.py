@@ -16,7 +16,7 @@ Ask = Callable[[str, dict[str, Any] | None], Mapping[str, Any]]
 
 
 class TrialPauses:
-    """What a coordinator knows of the pauses of its release; without a queue there are none.
+    """The pauses of a release, as its coordinator knows them; without a queue there are none.
 
     Trials go on if the API server does not answer, because a release that runs has its place.
     """
