@@ -23,6 +23,11 @@ _LEAST_SWEPT: Final[i64] = 4096
 """No profile is freed before there are this many."""
 
 
+def place_of(identifier: int) -> i64:
+    """Return where an identifier or a key is on the ring, in units of 2^-62 of the whole."""
+    return i64((identifier >> (BITS - RING_BITS)) & _RING_MASK)
+
+
 @trait
 class HandleKeeper:
     """A store that keeps handles of profiles."""
@@ -80,7 +85,6 @@ class ProfileHandles:
         if 0 <= known < len(self._profiles) and self._profiles[int(known)] is profile:
             return known
         size = profile.byte_size()
-        place = (profile.identifier >> (BITS - RING_BITS)) & _RING_MASK
         if self._free:
             handle = self._free.pop()
             self._profiles[handle] = profile
@@ -97,7 +101,7 @@ class ProfileHandles:
         profile.store_handle = handle
         taken = i64(handle)
         self.peers[taken] = i64(profile.peer)
-        self.places[taken] = i64(place)
+        self.places[taken] = place_of(profile.identifier)
         self.sizes[taken] = i64(1 + varint_size(size) + size)
         self._ages[taken] = i64((profile.session << 32 | profile.version) - _HALF_OF_AGES)
         self.rates[taken] = math.nan if profile.rates else profile.rate

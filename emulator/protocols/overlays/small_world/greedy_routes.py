@@ -11,14 +11,11 @@ from librt.vecs import append, vec
 from mypy_extensions import i64
 
 from emulator.compact.bit_sets import bits
-from emulator.contract.identifiers import BITS, REMEMBERED_HASHES, Ring, hash_of_topic
+from emulator.contract.identifiers import REMEMBERED_HASHES, Ring, hash_of_topic
 from emulator.kernels import next_hops
-from emulator.protocols.gossip.profile_handles import ProfileHandles
+from emulator.protocols.gossip.profile_handles import ProfileHandles, place_of
 from emulator.protocols.overlays.small_world.links import Links
 from trellis.v1.overlay import Contact
-
-_CUT: Final = BITS - 62
-"""The lowest bits of identifiers, which are cut off of what a kernel reads."""
 
 
 class _TopicKeys:
@@ -30,7 +27,7 @@ class _TopicKeys:
     def first(self, count: int) -> vec[i64]:
         """Return the keys of at least `count` topics, by the topics' numbers."""
         while len(self._keys) < count:
-            self._keys = append(self._keys, i64(hash_of_topic(len(self._keys)) >> _CUT))
+            self._keys = append(self._keys, place_of(hash_of_topic(len(self._keys))))
         return self._keys
 
 
@@ -95,5 +92,5 @@ def next_hops_by_places(
         int(table.end(row)),
         profiles.places,
         profiles.peers,
-        own.identifier >> _CUT,
+        int(place_of(own.identifier)),
     )

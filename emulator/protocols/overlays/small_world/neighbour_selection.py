@@ -13,9 +13,8 @@ from typing import Final
 from librt.vecs import append, vec
 from mypy_extensions import i64
 
-from emulator.contract.identifiers import BITS
 from emulator.kernels import best, near
-from emulator.protocols.gossip.profile_handles import RING_BITS, ProfileHandles
+from emulator.protocols.gossip.profile_handles import RING_BITS, ProfileHandles, place_of
 from emulator.protocols.gossip.sightings import Sightings
 from emulator.protocols.overlays.small_world.ratings import Ratings
 
@@ -58,7 +57,7 @@ class NeighbourSelection:
     ) -> None:
         """`identifier` is that of the peer that selects; `draw` is one of the three ways."""
         self._profiles = profiles
-        self._here = i64(identifier >> (BITS - RING_BITS))
+        self._here = place_of(identifier)
         self._small_world_links = small_world_links
         self._friends = size - 2 - small_world_links
         self._draw = draw

@@ -12,9 +12,10 @@ from mypy_extensions import i64
 from emulator.compact.bit_sets import bit_set, bits
 from emulator.contract.identifiers import IdentifierSpace, hash_of_topic
 from emulator.kernels import elect
+from emulator.protocols.gossip.profile_handles import place_of
 from emulator.protocols.overlays.small_world.heartbeats import NOTHING_SAID
 from emulator.protocols.overlays.small_world.links import Words
-from emulator.protocols.pubsub.vitis.proposal_columns import CUT, PLACE_MASK, ProposalColumns
+from emulator.protocols.pubsub.vitis.proposal_columns import ProposalColumns
 from trellis.v1.overlay import Contact, Profile
 from trellis.v1.pubsub import Proposals
 
@@ -36,7 +37,7 @@ class GatewayElection:
         self.profile: Profile | None = None
         """The profile to whose topics the proposals run parallel."""
         self._keys = vec[i64]()
-        """The highest bits of the topics' keys."""
+        """The places of the topics' keys on the ring."""
         self._gateways = vec[i64]()
         self._parents = vec[i64]()
         self._hops = vec[i64]()
@@ -51,12 +52,11 @@ class GatewayElection:
         is_new = profile is not self.profile
         if is_new:
             self.profile = profile
-            keys = [hash_of_topic(topic) >> CUT for topic in bits(profile.topics)]
-            self._keys = vec[i64]([i64(key) for key in keys])
+            self._keys = vec[i64]([place_of(hash_of_topic(topic)) for topic in bits(profile.topics)])
         told, profiles = self._told, self._told.profiles
         elected = elect(
             self._own.peer,
-            (self._own.identifier >> CUT) & PLACE_MASK,
+            int(place_of(self._own.identifier)),
             self._limit,
             int(profiles.take(profile)),
             self._keys,

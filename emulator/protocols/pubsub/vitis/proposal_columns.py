@@ -7,16 +7,12 @@ from typing import Final
 from librt.vecs import append, vec
 from mypy_extensions import i64
 
-from emulator.contract.identifiers import BITS
 from emulator.messages.message import Part
-from emulator.protocols.gossip.profile_handles import RING_BITS, ProfileHandles
+from emulator.protocols.gossip.profile_handles import ProfileHandles, place_of
 from emulator.protocols.overlays.small_world.heartbeats import Heartbeats, RiderStore
 from trellis.v1.overlay import Profile
 from trellis.v1.pubsub import Proposals
 
-CUT: Final = BITS - RING_BITS
-"""The lowest bits of identifiers, which are cut off of what a kernel reads."""
-PLACE_MASK: Final = (1 << RING_BITS) - 1
 _NO_PROPOSALS: Final[i64] = -1
 
 
@@ -66,7 +62,7 @@ class ProposalColumns(RiderStore):
         peers, places = vec[i64](), vec[i64]()
         for gateway in proposals.gateways:
             peers = append(peers, i64(gateway.peer))
-            places = append(places, i64((gateway.identifier >> CUT) & PLACE_MASK))
+            places = append(places, place_of(gateway.identifier))
         at: i64
         for at in range(count):
             known = proposals.places[at]
