@@ -426,10 +426,15 @@ def test_an_election_by_places_on_the_ring_is_that_by_identifiers(
     words.count = len(neighbours)
     own = Contact(0, data.draw(NEAR))
     profile = profile_of(0, topics)
-    election = GatewayElection(own, RING, D, told)
-    by_identifiers = election._elect_by_identifiers(profile, words)
+    election, plain = GatewayElection(own, RING, D, told), GatewayElection(own, RING, D, told)
+    plain.profile = profile
+    assert plain._elect_by_identifiers(profile, words)
     assert election.elect(profile, words)
     proposed = election.proposals(0)
-    gateways_ = [proposed.gateways[place].peer for place in proposed.places]
-    assert (gateways_, list(proposed.parents), list(proposed.hops)) == by_identifiers
+    assert proposed == plain.proposals(0)
+    assert election.gateway_topics() == plain.gateway_topics()
+    assert [contact.peer for contact in proposed.gateways] == list(
+        dict.fromkeys(proposed.gateways[place].peer for place in proposed.places)
+    )
     assert not election.elect(profile, words)
+    assert not plain._elect_by_identifiers(profile, words)

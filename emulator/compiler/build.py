@@ -19,6 +19,8 @@ from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 from typing import Any
 
+from mypyc.build import include_dir
+
 from emulator.compiler import finder
 from emulator.compiler.finder import FOLDER, KERNELS, ROOT, compiled_modules, digest, package_modules, sources
 
@@ -81,7 +83,8 @@ def build(folder: Path, packages: Sequence[Path] = ()) -> None:
             extensions[0].extra_compile_args = [*extensions[0].extra_compile_args, "-fvisibility=hidden"]
             kernels = sorted(Path(*KERNELS.split(".")).parent.glob("*.c"))
             files = [str(path) for path in kernels]
-            extensions.append(Extension(KERNELS, files, extra_compile_args=_KERNEL_ARGUMENTS))
+            arguments = [*_KERNEL_ARGUMENTS, "-isystem", include_dir()]
+            extensions.append(Extension(KERNELS, files, extra_compile_args=arguments))
             arguments = ["-q", "build_ext", "--build-lib", "built", "--build-temp", "objects"]
             setup(
                 name=_LIBRARY,

@@ -1,6 +1,9 @@
 /* Columns of numbers: the checks that no kernel can leave out. */
 
 #include "columns.h"
+#include "vecs/librt_vecs.h"
+
+static const VecI64API *vectors = NULL;
 
 static int open_column(PyObject *given, Py_buffer *view, int flags, const char *formats, Py_ssize_t bytes) {
     if (PyObject_GetBuffer(given, view, PyBUF_ND | PyBUF_FORMAT | flags) < 0) return -1;
@@ -37,6 +40,27 @@ int open_to_write(PyObject *given, Floats *column) {
     column->numbers = column->view.buf;
     column->count = column->view.len / 8;
     return 0;
+}
+
+int load_vectors(void) {
+    PyObject *library = PyImport_ImportModule("librt.vecs");
+    if (library == NULL) return -1;
+    Py_DECREF(library);
+    const VecCapsule *capsule = PyCapsule_Import("librt.vecs._C_API", 0);
+    if (capsule == NULL) return -1;
+    if (capsule->abi_version() != LIBRT_VECS_ABI_VERSION) {
+        PyErr_SetString(PyExc_ImportError, "the kernels were built for another edition of librt");
+        return -1;
+    }
+    vectors = capsule->i64;
+    return 0;
+}
+
+PyObject *new_vector(const int64_t *numbers, Py_ssize_t count) {
+    VecI64 vector = vectors->alloc(count, count);
+    if (PyErr_Occurred()) return NULL;
+    if (count > 0) memcpy(vector.items, numbers, (size_t)count * sizeof *numbers);
+    return vectors->box(vector);
 }
 
 int check_count(const char *kernel, Py_ssize_t given, Py_ssize_t wanted) {

@@ -40,6 +40,12 @@ int open_topics(PyObject *given, Topics *column);
 /* Opens a column of floats that the kernel writes to. */
 int open_to_write(PyObject *given, Floats *column);
 
+/* Makes a vector of 64 bits, which has these numbers. Returns it, or NULL with MemoryError. */
+PyObject *new_vector(const int64_t *numbers, Py_ssize_t count);
+
+/* Finds the functions that make vectors, once for the module. Returns 0, or -1 with ImportError. */
+int load_vectors(void);
+
 /* Checks the number of arguments of a kernel. Returns 0, or -1 with TypeError. */
 int check_count(const char *kernel, Py_ssize_t given, Py_ssize_t wanted);
 

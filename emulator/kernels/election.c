@@ -1,5 +1,5 @@
 /* elect(own, here, limit, profile, keys, neighbours, said, count, topics, begins, sizes, profiles, firsts,
-         gateways, places, parents, hops, former_gateways, former_parents, former_hops): the gateways of a peer.
+         gateways, places, which, parents, hops, former_gateways, former_parents, former_hops): the gateways of a peer.
 
    Each topic of the peer `own`, which is at `here` on the ring, begins with the peer itself as its gateway. Then
    what the neighbours propose is weighed, in their order (Vitis, Algorithm 5, lines 3 to 16): a proposal does not
@@ -8,12 +8,15 @@
 
    The first `count` of `neighbours` have said the heartbeats `said`, -1 for nothing. `profiles` has the handle of
    each heartbeat's profile, whose topics are the `sizes` numbers of `topics` from `begins` on, ascending. The
-   proposals for them are the numbers from `firsts[heartbeat]` on in four columns, -1 for no proposals: the gateway, its
-   place on the ring, the peer that it is reached through, and the hops. `profile` is the handle of the peer's own
-   profile, and `keys` has the place of each of its topics. Places are in units of 2^-62 of the ring.
+   proposals for them are the numbers from `firsts[heartbeat]` on in five columns, -1 for no proposals: the gateway, its
+   place on the ring, which of the gateways that the heartbeat names it is, the peer that it is reached through, and
+   the hops. `profile` is the handle of the peer's own profile, and `keys` has the place of each of its topics. Places
+   are in units of 2^-62 of the ring.
 
-   Returns gateways, parents and hops, () if they are the former ones, and None if two gateways are too close to
-   each other to tell them apart by their places. */
+   Returns seven vectors, () if gateways, parents and hops are the former ones, and None if two gateways are too close
+   to each other to tell them apart by their places. By topic: the gateway, the parent, the hops, the gateway's place
+   on the ring, and which of the distinct gateways it is. By distinct gateway, in the order of their first topics: the
+   heartbeat that names it, -1 for the peer itself, and which of the gateways there it is. */
 
 #include "columns.h"
 
@@ -21,17 +24,18 @@
 #define NOTHING (-1)
 
 typedef struct {
-    Numbers profiles, firsts, gateways, places, parents, hops;
+    Numbers profiles, firsts, gateways, places, which, parents, hops;
 } Proposals;
 
 typedef struct {
     int64_t own, limit;
     Numbers keys, neighbours, said;
     Py_ssize_t count;             /* The number of neighbours. */
-    int64_t *gateways, *places, *parents, *hops;   /* By topic, what counts so far. */
+    int64_t *gateways, *places, *which, *parents, *hops, *sources;   /* By topic, what counts so far. */
+    int64_t *distinct, *firsts;   /* The number of each topic's gateway, and the first topic of each gateway. */
     uint16_t *topic_places;       /* By topic, one more than where it is among the peer's own; 0 for no topic. */
     int32_t most;                 /* The last of the peer's topics. */
-    int64_t *slots;               /* A hash table of the neighbours. */
+    int64_t *slots;               /* A hash table of the neighbours, and then of the gateways. */
     size_t mask;
 } Election;
 
@@ -50,10 +54,11 @@ static int is_neighbour(const Election *election, int64_t peer) {
     return peer != NOTHING && election->slots[slot_of(election, peer)] == peer;
 }
 
-/* Weighs the proposals for `size` topics, from `first` on. Returns 1, or 0 if two gateways cannot be told apart. */
+/* Weighs the proposals of a heartbeat for `size` topics. Returns 1, or 0 if two gateways cannot be told apart. */
 static int weigh(
-    Election *election, const Proposals *told, int64_t neighbour, const int32_t *topics, int64_t size, int64_t first
+    Election *election, const Proposals *told, int64_t neighbour, int64_t heartbeat, const int32_t *topics, int64_t size
 ) {
+    int64_t first = told->firsts.numbers[heartbeat];
     const int64_t *gateways = told->gateways.numbers + first, *places = told->places.numbers + first;
     const int64_t *parents = told->parents.numbers + first, *hops = told->hops.numbers + first;
     for (int64_t at = 0; at < size; at++) {
@@ -73,6 +78,8 @@ static int weigh(
         }
         election->gateways[place] = gateways[at];
         election->places[place] = places[at];
+        election->which[place] = told->which.numbers[first + at];
+        election->sources[place] = heartbeat;
         election->parents[place] = neighbour;
         election->hops[place] = away;
     }
@@ -97,37 +104,58 @@ static int weigh_all(Election *election, const TopicLists *lists, const Proposal
             PyErr_Format(PyExc_IndexError, "the proposals of heartbeat %lld are not there", (long long)heartbeat);
             return -1;
         }
-        int weighed = weigh(election, told, election->neighbours.numbers[at], topics, size, first);
+        int weighed = weigh(election, told, election->neighbours.numbers[at], heartbeat, topics, size);
         if (weighed == 0) return 0;
     }
     return 1;
-}
-
-static PyObject *list_of(const int64_t *numbers, Py_ssize_t count) {
-    PyObject *list = PyList_New(count);
-    for (Py_ssize_t at = 0; list != NULL && at < count; at++) {
-        PyObject *number = PyLong_FromLongLong(numbers[at]);
-        if (number == NULL) Py_CLEAR(list);
-        else PyList_SET_ITEM(list, at, number);
-    }
-    return list;
 }
 
 static int is_former(const Numbers *former, const int64_t *numbers, Py_ssize_t count) {
     return former->count == count && (count == 0 || memcmp(former->numbers, numbers, (size_t)count * 8) == 0);
 }
 
-static PyObject *outcome(const Election *election, const Numbers *former) {
+/* Numbers the distinct gateways in the order of their first topics. Returns how many there are. */
+static Py_ssize_t number_gateways(Election *election) {
+    Py_ssize_t numbered = 0;
+    for (size_t slot = 0; slot <= election->mask; slot++) election->slots[slot] = NOTHING;
+    for (Py_ssize_t at = 0; at < election->keys.count; at++) {
+        int64_t gateway = election->gateways[at];
+        size_t slot = (size_t)gateway & election->mask;
+        while (election->slots[slot] != NOTHING && election->gateways[election->slots[slot]] != gateway)
+            slot = (slot + 1) & election->mask;
+        if (election->slots[slot] == NOTHING) {
+            election->slots[slot] = at;
+            election->firsts[numbered] = at;
+            election->distinct[at] = numbered++;
+        } else {
+            election->distinct[at] = election->distinct[election->slots[slot]];
+        }
+    }
+    return numbered;
+}
+
+static PyObject *outcome(Election *election, const Numbers *former) {
     Py_ssize_t count = election->keys.count;
     if (is_former(&former[0], election->gateways, count) && is_former(&former[1], election->parents, count)
         && is_former(&former[2], election->hops, count))
         return PyTuple_New(0);
-    PyObject *gateways = list_of(election->gateways, count), *parents = list_of(election->parents, count);
-    PyObject *hops = list_of(election->hops, count), *found = NULL;
-    if (gateways != NULL && parents != NULL && hops != NULL) found = PyTuple_Pack(3, gateways, parents, hops);
-    Py_XDECREF(gateways);
-    Py_XDECREF(parents);
-    Py_XDECREF(hops);
+    Py_ssize_t distinct = number_gateways(election);
+    for (Py_ssize_t at = 0; at < distinct; at++) {
+        /* The first topic of a gateway is never before the gateway's number. */
+        election->sources[at] = election->sources[election->firsts[at]];
+        election->which[at] = election->which[election->firsts[at]];
+    }
+    const int64_t *parts[] = {
+        election->gateways, election->parents, election->hops, election->places, election->distinct,
+        election->sources, election->which,
+    };
+    const int all = sizeof parts / sizeof *parts;
+    PyObject *found = PyTuple_New(all);
+    for (int part = 0; found != NULL && part < all; part++) {
+        PyObject *vector = new_vector(parts[part], part < 5 ? count : distinct);
+        if (vector == NULL) Py_CLEAR(found);
+        else PyTuple_SET_ITEM(found, part, vector);
+    }
     return found;
 }
 
@@ -143,8 +171,9 @@ static int begin(Election *election, const TopicLists *lists, int64_t profile, i
     election->most = -1;
     for (int64_t at = 0; at < size; at++)
         if (topics[at] > election->most) election->most = topics[at];
-    for (election->mask = 63; election->mask < 2 * (size_t)election->count; election->mask = 2 * election->mask + 1) {}
-    size_t numbers = 4 * (size_t)size + election->mask + 1;
+    size_t most = (size_t)(election->count > size ? election->count : size);
+    for (election->mask = 63; election->mask < 2 * most; election->mask = 2 * election->mask + 1) {}
+    size_t numbers = 8 * (size_t)size + election->mask + 1;
     election->gateways = PyMem_Malloc(numbers * sizeof(int64_t));
     election->topic_places = PyMem_Calloc((size_t)election->most + 1, sizeof(uint16_t));
     if (election->gateways == NULL || election->topic_places == NULL) {
@@ -152,14 +181,20 @@ static int begin(Election *election, const TopicLists *lists, int64_t profile, i
         return -1;
     }
     election->places = election->gateways + size;
-    election->parents = election->places + size;
+    election->which = election->places + size;
+    election->parents = election->which + size;
     election->hops = election->parents + size;
-    election->slots = election->hops + size;
+    election->sources = election->hops + size;
+    election->distinct = election->sources + size;
+    election->firsts = election->distinct + size;
+    election->slots = election->firsts + size;
     for (int64_t at = 0; at < size; at++) {
         if (topics[at] >= 0) election->topic_places[topics[at]] = (uint16_t)(at + 1);
         election->gateways[at] = election->parents[at] = election->own;
         election->places[at] = here;
         election->hops[at] = 0;
+        election->sources[at] = NOTHING;
+        election->which[at] = 0;
     }
     for (size_t slot = 0; slot <= election->mask; slot++) election->slots[slot] = NOTHING;
     for (Py_ssize_t at = 0; at < election->count; at++) {
@@ -177,7 +212,8 @@ static PyObject *hold(
     Py_ssize_t known = told->gateways.count;
     if (election->count > election->neighbours.count || election->count > election->said.count)
         return PyErr_Format(PyExc_ValueError, "there are no %zd neighbours", election->count);
-    if (told->places.count != known || told->parents.count != known || told->hops.count != known)
+    if (told->places.count != known || told->which.count != known || told->parents.count != known
+        || told->hops.count != known)
         return PyErr_Format(PyExc_ValueError, "the columns of proposals do not fit together");
     election->gateways = NULL;
     election->topic_places = NULL;
@@ -193,7 +229,7 @@ static PyObject *hold(
 
 PyObject *elect(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
     (void)module;
-    if (check_count("elect", count, 20) < 0) return NULL;
+    if (check_count("elect", count, 21) < 0) return NULL;
     Election election = {.own = PyLong_AsLongLong(arguments[0])};
     int64_t here = PyErr_Occurred() ? 0 : PyLong_AsLongLong(arguments[1]);
     election.limit = PyErr_Occurred() ? 0 : PyLong_AsLongLong(arguments[2]);
@@ -205,9 +241,10 @@ PyObject *elect(PyObject *module, PyObject *const *arguments, Py_ssize_t count) 
     Numbers former[3];
     Numbers *columns[] = {
         &election.keys, &election.neighbours, &election.said, &lists.begins, &lists.sizes, &told.profiles,
-        &told.firsts, &told.gateways, &told.places, &told.parents, &told.hops, &former[0], &former[1], &former[2],
+        &told.firsts, &told.gateways, &told.places, &told.which, &told.parents, &told.hops, &former[0], &former[1],
+        &former[2],
     };
-    static const int given[] = {4, 5, 6, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19};
+    static const int given[] = {4, 5, 6, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20};
     const int all = sizeof given / sizeof *given;
     PyObject *found = NULL;
     if (open_topics(arguments[8], &lists.topics) < 0) return NULL;

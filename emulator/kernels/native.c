@@ -11,8 +11,15 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
+static int load(PyObject *module) {
+    (void)module;
+    return load_vectors();
+}
+
+static PyModuleDef_Slot slots[] = {{Py_mod_exec, (void *)load}, {0, NULL}};
+
 static struct PyModuleDef definition = {
-    PyModuleDef_HEAD_INIT, .m_name = "emulator.kernels.native", .m_size = 0, .m_methods = methods,
+    PyModuleDef_HEAD_INIT, .m_name = "emulator.kernels.native", .m_size = 0, .m_methods = methods, .m_slots = slots,
 };
 
 PyMODINIT_FUNC PyInit_native(void) { return PyModuleDef_Init(&definition); }

@@ -48,9 +48,10 @@ def elect(
     firsts: vec[i64],
     gateways: vec[i64],
     places: vec[i64],
+    which: vec[i64],
     parents: vec[i64],
     hops: vec[i64],
     former_gateways: vec[i64],
     former_parents: vec[i64],
     former_hops: vec[i64],
-) -> tuple[list[int], ...] | None: ...
+) -> tuple[vec[i64], ...] | None: ...

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from typing import Final
+from typing import Protocol as Interface
 
 from librt.vecs import append, vec
 from mypy_extensions import i64, mypyc_attr, trait
@@ -15,6 +16,25 @@ from emulator.protocols.gossip.profile_handles import HandleKeeper, ProfileHandl
 from trellis.v1.overlay import Profile, ProfileExchange
 
 NOTHING_SAID: Final[i64] = -1
+
+
+class RidingSystem(Interface):
+    """Any class that acts in the rounds of the overlay and lets something ride on its heartbeats."""
+
+    def begin_round(self) -> None:
+        """Act in a round, before the heartbeats go out."""
+
+    def rider(self) -> Part | None:
+        """Return what rides on heartbeats; the same object as long as it says the same."""
+        ...
+
+    def read_rider(self, content: bytes) -> Part:
+        """Decode what rode on the heartbeat of a peer at another host. Raises MalformedMessage."""
+        ...
+
+    def fits(self, profile: Profile, rider: Part) -> bool:
+        """Return whether what rode on a heartbeat fits the profile that came with it."""
+        ...
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -50,6 +70,14 @@ class RiderStore:
     def take(self, heartbeat: i64, profile: Profile, rider: Part | None) -> None:
         """Keep what rides on a new heartbeat, which may have the row of one that nobody holds any more."""
 
+    @abstractmethod
+    def share(self, heartbeat: i64, other: i64) -> None:
+        """Keep that the same rides on a new heartbeat as on another one."""
+
+    @abstractmethod
+    def differ(self, heartbeat: i64, other: i64) -> bool:
+        """Return whether it is plain that not the same rides on two heartbeats with the same profile."""
+
 
 class Heartbeats(MessagePool, HandleKeeper):
     """Messages of the type `ProfileExchange`.
@@ -75,6 +103,8 @@ class Heartbeats(MessagePool, HandleKeeper):
         self._content: i64 = 0
         self._sizes = vec[i64]()
         self._replies = vec[i64]()
+        self._sound = vec[i64]()
+        """1 for each heartbeat whose parts are known to fit together."""
         self._holders = vec[i64]()
         self._free: list[int] = []
         profiles.add_keeper(self)
@@ -110,16 +140,20 @@ class Heartbeats(MessagePool, HandleKeeper):
             if said.profile is profile and said.rider is rider:
                 return last
             self.release(last)
-        own = self._own[place] = self.take(ProfileExchange(reply, profile, rider))
         other = self._own[2 * row + (0 if reply else 1)]
         if other != NOTHING_SAID:
             said = self.view(other)
-            if said.profile is profile and said.rider is rider:
-                self.contents[own] = self.contents[other]
+            if said.profile is not profile or said.rider is not rider:
+                other = NOTHING_SAID
+        own = self._own[place] = self._take(ProfileExchange(reply, profile, rider), other)
         return own
 
     def take(self, message: ProfileExchange) -> i64:
         """Return a row for a message that has a profile; the caller holds it."""
+        return self._take(message, NOTHING_SAID)
+
+    def _take(self, message: ProfileExchange, same: i64) -> i64:
+        """Return a row for a message; `same` is a heartbeat that says the same if there is any."""
         profile = message.profile
         assert profile is not None
         if self._free:
@@ -132,16 +166,41 @@ class Heartbeats(MessagePool, HandleKeeper):
             self.contents = append(self.contents, i64(0))
             self._sizes = append(self._sizes, i64(0))
             self._replies = append(self._replies, i64(0))
+            self._sound = append(self._sound, i64(0))
             self._holders = append(self._holders, i64(0))
         self.handles[row] = self._profiles.take(profile)
-        self._content += 1
-        self.contents[row] = self._content
         self._sizes[row] = i64(message.byte_size())
         self._replies[row] = 1 if message.reply else 0
         self._holders[row] = 1
-        if self._riders is not None:
-            self._riders.take(row, profile, message.rider)
+        riders = self._riders
+        if same == NOTHING_SAID:
+            self._content += 1
+            self.contents[row] = self._content
+            self._sound[row] = 0
+            if riders is not None:
+                riders.take(row, profile, message.rider)
+        else:
+            self.contents[row] = self.contents[same]
+            self._sound[row] = self._sound[same]
+            if riders is not None:
+                riders.share(row, same)
         return row
+
+    def is_sound(self, row: i64) -> bool:
+        """Return whether somebody has noted that the heartbeat's parts fit together."""
+        return self._sound[row] != 0
+
+    def note_sound(self, row: i64) -> None:
+        """Note that the heartbeat's parts fit together."""
+        self._sound[row] = 1
+
+    def differ(self, row: i64, other: i64) -> bool:
+        """Return whether two heartbeats say different things."""
+        riders = self._riders
+        if self.handles[row] == self.handles[other] and riders is not None and riders.differ(row, other):
+            return True
+        one, two = self.view(row), self.view(other)
+        return one.profile != two.profile or one.rider != two.rider
 
     def handle(self, row: i64) -> i64:
         """Return the handle of the profile that the heartbeat tells."""

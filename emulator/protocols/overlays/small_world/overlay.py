@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Final
-from typing import Protocol as Interface
 
 from librt.vecs import append, vec
 from mypy_extensions import i64, mypyc_attr
@@ -25,7 +24,12 @@ from emulator.protocols.gossip.tman import TMan, Topology
 from emulator.protocols.overlays.hop_by_hop import HopByHop
 from emulator.protocols.overlays.small_world.candidates import Candidates
 from emulator.protocols.overlays.small_world.greedy_routes import GreedyRoutes, next_hops_by_places
-from emulator.protocols.overlays.small_world.heartbeats import NOTHING_SAID, HeartbeatListener, Heartbeats
+from emulator.protocols.overlays.small_world.heartbeats import (
+    NOTHING_SAID,
+    HeartbeatListener,
+    Heartbeats,
+    RidingSystem,
+)
 from emulator.protocols.overlays.small_world.links import NO_LINK, Link, Links, Words
 from emulator.protocols.overlays.small_world.neighbour_selection import FRIEND, NeighbourSelection, by_kind
 from emulator.protocols.overlays.small_world.parameters import SmallWorldParameters
@@ -38,25 +42,6 @@ link."""
 _CANDIDATES: Final = Candidates()
 _HEARSAY: Final = Sightings()
 _WORDS: Final = Words()
-
-
-class RidingSystem(Interface):
-    """Any class that acts in the rounds of the overlay and lets something ride on its heartbeats."""
-
-    def begin_round(self) -> None:
-        """Act in a round, before the heartbeats go out."""
-
-    def rider(self) -> Part | None:
-        """What rides on heartbeats; the same object as long as it says the same."""
-        ...
-
-    def read_rider(self, content: bytes) -> Part:
-        """Decode what rode on the heartbeat of a peer at another host. Raises MalformedMessage."""
-        ...
-
-    def fits(self, profile: Profile, rider: Part) -> bool:
-        """Whether what rode on a heartbeat fits the profile that came with it."""
-        ...
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -331,21 +316,29 @@ class SmallWorld(Overlay, Topology, HeartbeatListener):
 
     def _take_over(self, sender: i64, links: Links, place: i64, heartbeat: i64, now: float) -> None:
         """Note what a peer says that is not the same heartbeat as before."""
-        message = self.heartbeats.view(heartbeat)
-        profile, rider, system = message.profile, message.rider, self._system
-        assert profile is not None
-        if not (fits(profile) and (rider is None or system is None or system.fits(profile, rider))):
+        if not self._fits(heartbeat):
             self.environment.drop(ProfileExchange, "its parts do not fit together")
             return
         if place == NO_LINK:
             self._incoming.add(self._row, sender, self.heartbeats.handle(heartbeat), now, NOTHING_SAID)
             place = self._incoming.end(self._row) - 1
         before = links.said[place]
-        said = None if before == NOTHING_SAID else self.heartbeats.view(before)
+        is_new = before == NOTHING_SAID or self.heartbeats.differ(before, heartbeat)
         links.say(place, heartbeat)
-        if said is None or said.profile != profile or said.rider != rider:
+        if is_new:
             links.handles[place] = self.heartbeats.handle(heartbeat)
             self.links_version += 1
+
+    def _fits(self, heartbeat: i64) -> bool:
+        """Return whether the parts of a heartbeat fit together."""
+        if not self.heartbeats.is_sound(heartbeat):
+            message, system = self.heartbeats.view(heartbeat), self._system
+            profile, rider = message.profile, message.rider
+            assert profile is not None
+            if not (fits(profile) and (rider is None or system is None or system.fits(profile, rider))):
+                return False
+            self.heartbeats.note_sound(heartbeat)
+        return True
 
     def _on_profile(self, sender: int, message: ProfileExchange) -> None:
         """Take a heartbeat that came as a message, from another host or through a runtime without rows."""

@@ -6,7 +6,7 @@ between peers that share the topic, up to `d` hops.
 
 from __future__ import annotations
 
-from librt.vecs import append, vec
+from librt.vecs import vec
 from mypy_extensions import i64
 
 from emulator.compact.bit_sets import bit_set, bits
@@ -41,6 +41,10 @@ class GatewayElection:
         self._gateways = vec[i64]()
         self._parents = vec[i64]()
         self._hops = vec[i64]()
+        self._places = vec[i64]()
+        """Where the gateways are on the ring."""
+        self._numbers = vec[i64]()
+        """Which of `_contacts` each gateway is."""
         self._contacts: list[Contact] = []
         """Each gateway once."""
 
@@ -70,6 +74,7 @@ class GatewayElection:
             told.firsts,
             told.gateways,
             told.places,
+            told.which,
             told.parents,
             told.hops,
             self._gateways,
@@ -77,55 +82,45 @@ class GatewayElection:
             self._hops,
         )
         if elected is None:
-            elected = self._elect_by_identifiers(profile, words)
-            if elected == (list(self._gateways), list(self._parents), list(self._hops)):
-                elected = ()
+            return self._elect_by_identifiers(profile, words) or is_new
         if elected:
-            gateways, parents, hops = elected
-            self._gateways = vec[i64]([i64(gateway) for gateway in gateways])
-            self._parents = vec[i64]([i64(parent) for parent in parents])
-            self._hops = vec[i64]([i64(away) for away in hops])
-            self._contacts = self._contacts_of(gateways, parents, words)
+            self._gateways, self._parents, self._hops, self._places, self._numbers, *named = elected
+            self._contacts = self._contacts_of(named[0], named[1])
         return is_new or bool(elected)
 
     def gateway_topics(self) -> int:
         """Return the topics for which this peer is a gateway, as a bit set."""
         if self.profile is None:
             return 0
-        own, topics = self._own.peer, bits(self.profile.topics)
-        return bit_set([topic for place, topic in enumerate(topics) if self._gateways[i64(place)] == own])
+        own: i64 = self._own.peer
+        profiles, gateways = self._told.profiles, self._gateways
+        topics, begin = profiles.topics, profiles.begins[profiles.take(self.profile)]
+        return bit_set([int(topics[begin + at]) for at in range(len(gateways)) if gateways[at] == own])
 
     def proposals(self, relayed: int) -> Proposals:
         """Compose the proposals that neighbours are told; `relayed` are the topics that this peer relays."""
-        place_of = {contact.peer: place for place, contact in enumerate(self._contacts)}
-        places = vec[i64](capacity=len(self._gateways))
-        for gateway in self._gateways:
-            places = append(places, i64(place_of[int(gateway)]))
-        return Proposals(self._contacts, places, self._parents, self._hops, relayed)
+        proposals = Proposals(self._contacts, self._numbers, self._parents, self._hops, relayed)
+        self._told.expect(proposals, self._gateways, self._places)
+        return proposals
 
-    def _contacts_of(self, gateways: list[int], parents: list[int], words: Words) -> list[Contact]:
-        """Return the contact of each gateway once, as the neighbour knows it from which it came."""
-        contacts: dict[int, Contact] = {}
-        for gateway, parent in zip(gateways, parents, strict=True):
-            if gateway not in contacts:
-                contacts[gateway] = self._contact(i64(gateway), i64(parent), words)
-        return list(contacts.values())
-
-    def _contact(self, gateway: i64, parent: i64, words: Words) -> Contact:
-        """Return the contact of a gateway that the neighbour `parent` proposes."""
+    def _contacts_of(self, heartbeats: vec[i64], which: vec[i64]) -> list[Contact]:
+        """Return the gateways as the heartbeats name them that proposed them."""
+        contacts: list[Contact] = []
         place: i64
-        for place in range(words.count):
-            if words.peers[place] == parent and words.said[place] != NOTHING_SAID:
-                rider = self._told.heartbeats.view(words.said[place]).rider
+        for place in range(len(heartbeats)):
+            if heartbeats[place] == NOTHING_SAID:
+                contacts.append(self._own)
+            else:
+                rider = self._told.heartbeats.view(heartbeats[place]).rider
                 assert isinstance(rider, Proposals)
-                for contact in rider.gateways:
-                    if contact.peer == gateway:
-                        return contact
-        assert parent == self._own.peer, "no neighbour proposes the gateway"
-        return self._own
+                contacts.append(rider.gateways[int(which[place])])
+        return contacts
 
-    def _elect_by_identifiers(self, profile: Profile, words: Words) -> tuple[list[int], list[int], list[int]]:
-        """Run Algorithm 5 as it is printed, with whole identifiers."""
+    def _elect_by_identifiers(self, profile: Profile, words: Words) -> bool:
+        """Run Algorithm 5 as it is printed, with whole identifiers.
+
+        Returns whether any proposal has changed.
+        """
         own, topics, distance = self._own, bits(profile.topics), self._space.distance
         neighbours = {int(peer) for peer in words.peers[: words.count]}
         # Line 3: this peer itself is the gateway of all its topics.
@@ -157,5 +152,17 @@ class GatewayElection:
                 elif distance(gateway.identifier, key) >= distance(known.identifier, key):
                     continue
                 gateways[topic], parents[topic], hops[topic] = gateway, neighbour, away
-        peers = [gateway.peer for gateway in gateways.values()]
-        return peers, list(parents.values()), list(hops.values())
+        elected = [gateway.peer for gateway in gateways.values()], list(parents.values()), list(hops.values())
+        if elected == (list(self._gateways), list(self._parents), list(self._hops)):
+            return False
+        contacts: dict[int, Contact] = {}
+        for gateway in gateways.values():
+            contacts.setdefault(gateway.peer, gateway)
+        self._contacts = list(contacts.values())
+        numbers = {peer: number for number, peer in enumerate(contacts)}
+        self._gateways = vec[i64]([i64(peer) for peer in elected[0]])
+        self._parents = vec[i64]([i64(parent) for parent in elected[1]])
+        self._hops = vec[i64]([i64(away) for away in elected[2]])
+        self._places = vec[i64]([place_of(gateway.identifier) for gateway in gateways.values()])
+        self._numbers = vec[i64]([i64(numbers[peer]) for peer in elected[0]])
+        return True
