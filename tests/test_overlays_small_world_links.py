@@ -61,6 +61,21 @@ def test_links_come_and_go_in_their_order(steps: list[tuple[str, int, int]]) -> 
     assert heartbeats.held() == sum(len(row) for row in plain)
 
 
+@given(st.lists(st.sets(st.integers(0, 9) | st.integers(0, 9000), max_size=8), max_size=8), st.integers(0, 9))
+def test_the_interested_are_those_whose_profiles_list_the_topic(
+    interests: list[set[int]], topic: int
+) -> None:
+    handles = ProfileHandles()
+    links = Links(handles, Heartbeats("", PeerRows(), handles), "table")
+    links.empty(0)
+    for peer, topics in enumerate(interests):
+        known = make_profile(peer, 0, 1, 1000 + peer, dict.fromkeys(topics, 1.0))
+        links.add(0, peer, handles.take(known), 1.0, NOTHING_SAID)
+    interested = {99}
+    links.add_interested(0, topic, interested)
+    assert interested == {99, *(peer for peer, topics in enumerate(interests) if topic in topics)}
+
+
 def test_what_a_peer_says_is_held_once_however_often_it_is_said() -> None:
     handles = ProfileHandles()
     heartbeats = Heartbeats("", PeerRows(), handles)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from fake_environment import FakeEnvironment
 from hypothesis import given
 from hypothesis import strategies as st
@@ -303,3 +305,38 @@ def test_a_request_over_a_link_that_has_ended_brings_none_of_its_former_topics_b
     relay.receive(BELOW, TOPIC)
     assert relay.trees.links(TOPIC + 1) == set()
     assert relay.trees.links(TOPIC) == {BELOW}
+
+
+PEERS = st.integers(1, 4)
+TOPICS = st.sets(st.integers(0, 5))
+STEPS = st.one_of(
+    st.tuples(st.just("asked"), PEERS, TOPICS, st.booleans()),
+    st.tuples(st.just("round"), TOPICS),
+    st.tuples(st.just("unreachable"), PEERS),
+    st.tuples(st.just("routes"), st.dictionaries(st.integers(0, 5), st.none() | PEERS)),
+    st.tuples(st.just("time"), st.floats(0.5, LIFETIME + 1)),
+)
+
+
+@given(st.lists(STEPS, max_size=25))
+def test_a_topic_is_relayed_over_each_link_that_is_about_it(steps: list[tuple[Any, ...]]) -> None:
+    relay = Relay()
+    trees = relay.trees
+    for kind, *about in steps:
+        if kind == "asked":
+            relay.receive(about[0], *about[1], addition=about[2])
+        elif kind == "round":
+            relay.round(*about[0])
+        elif kind == "unreachable":
+            trees.on_unreachable(about[0])
+        elif kind == "routes":
+            relay.routes.by_topic = about[0]
+            relay.routes.routes_version += 1
+        else:
+            relay.environment.advance(about[0])
+        relay.environment.outbox.clear()
+        now = relay.environment.now
+        for topic in range(6):
+            links = [*trees._below.values(), *trees._above.values(), *trees._fading]
+            about_it = [link for link in links if link.request.topics >> topic & 1 and link.ends >= now]
+            assert trees.links(topic) == {link.peer for link in about_it}

@@ -18,6 +18,7 @@
 #define BUCKET_BITS 56
 #define HERE (-1)
 #define NO_SLOT (-1)
+#define STACK_NUMBERS 2048   /* What needs more than 16 KiB is kept in the heap. */
 
 typedef struct {
     uint64_t place;
@@ -149,32 +150,26 @@ static PyObject *with_room(
     Routing *routing, const unsigned char *topics, const Numbers *handles, Py_ssize_t begin, const Numbers *places,
     const Numbers *peers, uint64_t here
 ) {
-    size_t count = (size_t)routing->count;
-    Neighbour *ring = PyMem_Calloc(count, sizeof(Neighbour));
-    routing->borders = PyMem_Calloc(count, sizeof(uint64_t));
-    routing->hops = PyMem_Calloc(count, sizeof(int64_t));
-    routing->slots = PyMem_Calloc(count, sizeof(Py_ssize_t));
-    routing->peers = PyMem_Calloc(count, sizeof(int64_t));
-    routing->topics = PyMem_Calloc(count, (size_t)routing->size);
+    size_t count = (size_t)routing->count, bits = count * (size_t)routing->size;
+    size_t needed = count * (sizeof(Neighbour) + 4 * sizeof(uint64_t)) + bits;
+    uint64_t near[STACK_NUMBERS], *room = needed <= sizeof near ? near : PyMem_Malloc(needed);
+    if (room == NULL) return PyErr_NoMemory();
+    Neighbour *ring = (Neighbour *)room;
+    routing->borders = (uint64_t *)(ring + count);
+    routing->hops = (int64_t *)(routing->borders + count);
+    routing->slots = (Py_ssize_t *)(routing->hops + count);
+    routing->peers = (int64_t *)(routing->slots + count);
+    routing->topics = (unsigned char *)(routing->peers + count);
+    memset(routing->topics, 0, bits);
     PyObject *found = NULL;
-    if (ring == NULL || routing->borders == NULL || routing->hops == NULL || routing->slots == NULL
-        || routing->peers == NULL || routing->topics == NULL) {
-        PyErr_NoMemory();
-    } else {
-        int listed = list_ring(ring, handles, begin, routing->count, places, peers, here);
-        if (listed == 0) {
-            found = Py_NewRef(Py_None);
-        } else if (listed == 1) {
-            cut(routing, ring);
-            found = route_all(routing, topics);
-        }
+    int listed = list_ring(ring, handles, begin, routing->count, places, peers, here);
+    if (listed == 0) {
+        found = Py_NewRef(Py_None);
+    } else if (listed == 1) {
+        cut(routing, ring);
+        found = route_all(routing, topics);
     }
-    PyMem_Free(ring);
-    PyMem_Free(routing->borders);
-    PyMem_Free(routing->hops);
-    PyMem_Free(routing->slots);
-    PyMem_Free(routing->peers);
-    PyMem_Free(routing->topics);
+    if (room != near) PyMem_Free(room);
     return found;
 }
 

@@ -132,6 +132,19 @@ class ProfileHandles:
         """Return the number of the profile's peer."""
         return self.peers[handle]
 
+    def lists(self, handle: i64, topic: i64) -> bool:
+        """Return whether the topic is among those of the profile."""
+        topics = self.topics
+        low = self.begins[handle]
+        high = end = low + self.counts[handle]
+        while low < high:
+            middle = (low + high) >> 1
+            if i64(topics[middle]) < topic:
+                low = middle + 1
+            else:
+                high = middle
+        return low < end and i64(topics[low]) == topic
+
     def is_newer(self, one: i64, other: i64) -> bool:
         """Return whether `one` replaces `other`, both of the same peer."""
         return self._ages[one] > self._ages[other]

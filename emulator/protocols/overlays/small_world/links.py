@@ -198,6 +198,13 @@ class Links(HandleKeeper, KnownLinks):
             words.said[first + place] = self.said[begin + place]
         words.count = first + count
 
+    def add_interested(self, row: i64, topic: i64, peers: set[int]) -> None:
+        """Add the peers at the links of a row that are interested in a topic."""
+        place: i64
+        for place in range(self.begin(row), self.end(row)):
+            if self._profiles.lists(self.handles[place], topic):
+                peers.add(int(self.peers[place]))
+
     def contact(self, place: i64) -> Contact:
         """Return the contact of the peer at a link."""
         return self.contact_of(self.handles[place])

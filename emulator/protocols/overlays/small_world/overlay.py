@@ -173,6 +173,12 @@ class SmallWorld(Overlay, Topology, HeartbeatListener):
         """Return the neighbours in the routing table."""
         return self._table.links_of(self._row)
 
+    def add_interested(self, topic: int, peers: set[int], *, incoming: bool) -> None:
+        """Add the neighbours in the table, and with `incoming` in both directions, that want a topic."""
+        self._table.add_interested(self._row, topic, peers)
+        if incoming:
+            self._incoming.add_interested(self._row, topic, peers)
+
     def words(self, *, incoming: bool) -> Words:
         """Return what the neighbours in the table, and with `incoming` in both directions, said last."""
         _WORDS.count = 0

@@ -59,8 +59,8 @@ class RelayTrees:
         self._fading: list[_RelayLink] = []
         """The requests over links in either direction that are no longer repeated."""
         self._asked = 0
-        """The topics that this peer wants or relays. It asks a peer above for all of them except those that
-        it is the rendezvous node of."""
+        """The topics that this peer wants or relays, among them all that links below are about. It asks peers
+        above for all of them except those that it is the rendezvous node of."""
         self._routes_version = -1
         environment.handle(RelayRequest, self._on_request)
 
@@ -95,7 +95,9 @@ class RelayTrees:
         now = self._environment.now
         bit = 1 << topic
         linked: set[int] = set()
-        for link in [*self._below.values(), *self._above.values(), *self._fading]:
+        # Only what is no longer repeated may be about topics that this peer does not ask for.
+        asks = self._asked & bit
+        for link in [*self._below.values(), *self._above.values(), *self._fading] if asks else self._fading:
             if link.request.topics & bit and link.ends >= now:
                 linked.add(link.peer)
         return linked

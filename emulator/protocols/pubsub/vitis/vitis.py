@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Final
 
 from emulator.contract.protocol import Environment
@@ -62,15 +62,15 @@ class Vitis(RendezvousPubSub):
             self._gateway_topics = self._election.gateway_topics()
             self._proposed = self._election.proposals(self._relayed)
 
-    def _links(self) -> Sequence[Link]:
-        return self._overlay.links() if self._both else self._overlay.table()
-
     def _targets(self, topic: int) -> Iterable[int]:
         """Return the interested neighbours, and the neighbours on the topic's relay paths (section III.C)."""
         targets = self._relays.links(topic)
+        if not self._tells_relayed:
+            self._overlay.add_interested(topic, targets, incoming=self._both)
+            return targets
         bit = 1 << topic
-        for link in self._links():
-            if link.profile.topics & bit or (self._tells_relayed and _relays(link, bit)):
+        for link in self._overlay.links() if self._both else self._overlay.table():
+            if link.profile.topics & bit or _relays(link, bit):
                 targets.add(link.peer)
         return targets
 
