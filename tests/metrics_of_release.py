@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 from prometheus_client import CollectorRegistry
@@ -48,7 +49,8 @@ def collectors(release: str = "demo") -> list[Collector]:
 
     def read() -> list[Reading]:
         for tally in first.histograms.values():
-            more = control_pb2.Histogram(counts=[1] * len(tally.counts), sum=1.0)
+            trace = control_pb2.Exemplar(bound=2, trace_id=bytes(15) + b"\x07", value=0.004, at_s=time.time())
+            more = control_pb2.Histogram(counts=[1] * len(tally.counts), sum=1.0, exemplars=[trace])
             tally.take(control_pb2.Histogram(), more)
         for durations in requests.durations.values():
             durations.add(0.003)

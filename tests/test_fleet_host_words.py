@@ -55,6 +55,16 @@ def test_figures_that_a_host_has_measured_are_taken() -> None:
         ({"cpu_s": 1e300}, "cpu_s is 1e+300"),
         ({"hops": control_pb2.Histogram(counts=[1, 2])}, "hops has 2 counts, but there are 14"),
         ({"delay_error": control_pb2.Histogram(sum=math.inf)}, "the sum of delay_error is inf"),
+        (
+            {"hops": control_pb2.Histogram(exemplars=[control_pb2.Exemplar(trace_id=bytes(3))])},
+            "hops has an exemplar that nothing was counted for",
+        ),
+        (
+            {"hops": control_pb2.Histogram(exemplars=[control_pb2.Exemplar(bound=99, trace_id=bytes(16))])},
+            "hops has an exemplar that nothing was counted for",
+        ),
+        ({"sent_of_kind": {"gossip\n": 1}}, "'gossip\\n' is no kind of messages"),
+        ({"sent_of_kind": {"event": 10**16}}, "the messages of kind 'event' is 10000000000000000"),
     ],
 )
 def test_a_report_that_nobody_can_have_measured_is_refused(fields: dict[str, Any], problem: str) -> None:

@@ -6,9 +6,10 @@ import socket
 import threading
 from collections.abc import Callable, Sequence
 from urllib.error import HTTPError, URLError
-from urllib.request import urlopen
+from urllib.request import Request, urlopen
 
 import pytest
+from prometheus_client.openmetrics.parser import text_string_to_metric_families as open_metrics
 from prometheus_client.parser import text_string_to_metric_families
 from test_fleet_coordinator import SECOND, begin, plan_of, register, result, spec_of
 
@@ -24,7 +25,9 @@ from trellis.v1 import control_pb2
 
 def tally(*counts: int) -> Tally:
     made = Tally(len(counts))
-    made.take(control_pb2.Histogram(), control_pb2.Histogram(counts=counts, sum=12.0))
+    exemplar = control_pb2.Exemplar(bound=2, trace_id=bytes(15) + b"\x07", value=2.0, at_s=1e9)
+    told = control_pb2.Histogram(counts=counts, sum=12.0, exemplars=[exemplar])
+    made.take(control_pb2.Histogram(), told)
     return made
 
 
@@ -50,6 +53,7 @@ def reading(trial: str = "vitis-1", **changes: object) -> Reading:
         "hosts": {"ready": 10, "lost": 11},
         "cpu_s": 1.5,
         "histograms": {name: tally(*range(1, len(bounds) + 2)) for name, bounds in BOUNDS.items()},
+        "sent_of_kind": {"event": 2, "maintenance": 4},
         "slowest": [HostReading("host-3", 4, 5, 0.25, 0.009)],
     }
     return Reading(**values | changes)  # type: ignore[arg-type]
@@ -75,7 +79,11 @@ def samples(readings: Sequence[Reading]) -> dict[tuple[str, ...], float]:
 
 def test_a_scrape_tells_of_everything_that_was_read() -> None:
     values = samples([reading()])
-    told = {name: value for (name, *_), value in values.items() if name != "trellis_hosts"}
+    told = {
+        name: value
+        for (name, *_), value in values.items()
+        if name not in ("trellis_hosts", "trellis_kind_messages_sent_total")
+    }
     assert {name: value for name, value in told.items() if not name.endswith("_bucket")} == {
         "trellis_trial_time_seconds": 12.5,
         "trellis_trial_end_seconds": 80,
@@ -105,7 +113,22 @@ def test_a_scrape_tells_of_everything_that_was_read() -> None:
     assert values[("trellis_delivery_hops_bucket", "2.0", "vitis-1")] == 1 + 2 + 3
     assert values[("trellis_delivery_hops_bucket", "+Inf", "vitis-1")] == 105
     assert values[("trellis_host_peers_up", "host-3", "vitis-1")] == 4
+    assert values[("trellis_kind_messages_sent_total", "event", "vitis-1")] == 2
+    assert values[("trellis_kind_messages_sent_total", "maintenance", "vitis-1")] == 4
     assert ("trellis_trial_info", "running", "vitis", "vitis-1") in values
+
+
+def test_a_bucket_has_the_trace_of_an_outcome_where_the_scraper_reads_open_metrics() -> None:
+    with serve("127.0.0.1:0", "demo", lambda: [reading()]) as server:
+        address = f"http://127.0.0.1:{server.port}/metrics"
+        accept = {"Accept": "application/openmetrics-text; version=1.0.0"}
+        with urlopen(Request(address, headers=accept), timeout=5) as answer:
+            text = answer.read().decode()
+    (hops,) = [family for family in open_metrics(text) if family.name == "trellis_delivery_hops"]
+    traced = {sample.labels["le"]: sample.exemplar for sample in hops.samples if sample.exemplar}
+    assert list(traced) == ["2.0"]
+    assert traced["2.0"].labels == {"trace_id": f"{7:032x}"}
+    assert (traced["2.0"].value, float(traced["2.0"].timestamp)) == (2.0, 1e9)
 
 
 def test_every_state_of_a_host_has_a_sample_so_that_none_lingers() -> None:
@@ -263,6 +286,14 @@ def test_histograms_and_processor_time_are_summed_over_hosts_and_over_their_star
         told = control_pb2.HostProgress(host=host, hops=hops, cpu_s=cpu_s)
         coordinator.note_progress(told, 2 * SECOND)
 
+    def sent(host: str, **kinds: int) -> None:
+        told = control_pb2.HostProgress(host=host, sent_of_kind=kinds)
+        coordinator.note_progress(told, 2 * SECOND)
+
+    sent("host-0", event=1)
+    sent("host-0", event=3, control=1)
+    sent("host-1", event=2)
+    assert read(coordinator).sent_of_kind == {"event": 5, "control": 1}
     report("host-0", histogram(1, 2, total=2), 0.5)
     report("host-0", histogram(1, 5, total=5), 0.75)
     report("host-1", histogram(0, 1, total=1), 0.25)
@@ -291,3 +322,11 @@ def test_of_many_hosts_the_slowest_alone_have_series() -> None:
         coordinator.note_progress(told, 2 * SECOND)
     shown = [host.host for host in read(coordinator).slowest]
     assert shown == [f"host-{index}" for index in range(5, hosts)]
+
+
+def test_the_newest_exemplar_of_a_bound_counts(coordinator: Coordinator) -> None:
+    for host, trace, at_s in (("host-0", 1, 10.0), ("host-1", 2, 12.0), ("host-0", 3, 11.0)):
+        exemplar = control_pb2.Exemplar(bound=1, trace_id=bytes([trace] * 16), value=1.0, at_s=at_s)
+        told = control_pb2.HostProgress(host=host, hops=control_pb2.Histogram(exemplars=[exemplar]))
+        coordinator.note_progress(told, 2 * SECOND)
+    assert read(coordinator).histograms["hops"].exemplars[1].trace_id == bytes([2] * 16)

@@ -192,7 +192,11 @@ def prometheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]
         every = {"scrape_interval": "1s", "scrape_timeout": "1s", "evaluation_interval": "1s"}
         config = {"global": every, "rule_files": [str(RULES)], "scrape_configs": [scrapes]}
         (folder / "prometheus.yaml").write_text(yaml.safe_dump(config))
-        options = [f"--config.file={folder}/prometheus.yaml", f"--storage.tsdb.path={folder}/data"]
+        options = [
+            f"--config.file={folder}/prometheus.yaml",
+            f"--storage.tsdb.path={folder}/data",
+            "--enable-feature=exemplar-storage",
+        ]
         with (folder / "log").open("wb") as log:
             program = subprocess.Popen(
                 [PROMETHEUS, *options, f"--web.listen-address={own}"], stdout=log, stderr=log
@@ -232,6 +236,17 @@ def test_prometheus_has_values_for_every_choice_of_a_dashboard(name: str, promet
             assert asked is not None
             found = prometheus.ask(f"label/{asked[2]}/values", **{"match[]": expanded(asked[1])})
             assert found, variable["query"]["query"]
+
+
+@needs_prometheus
+def test_prometheus_knows_the_trace_of_a_slow_delivery(prometheus: Prometheus) -> None:
+    def asked() -> Any:
+        now = time.time()
+        query = "trellis_delivery_delay_seconds_bucket"
+        return prometheus.ask("query_exemplars", query=query, start=str(now - 60), end=str(now + 60))
+
+    prometheus.wait(lambda: bool(asked()), "exemplars")
+    assert asked()[0]["exemplars"][0]["labels"] == {"trace_id": f"{7:032x}"}
 
 
 @needs_prometheus

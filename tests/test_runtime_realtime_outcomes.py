@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from emulator.contract.protocol import Completion, Event, Installation, Lookup, Outcome
-from emulator.runtime.live_histograms import HOPS
+from emulator.runtime.live_histograms import DURATIONS, HOPS
 from emulator.runtime.realtime.clock import TrialClock
 from emulator.runtime.realtime.outcome_counts import OutcomeCounts
 from emulator.telemetry.context import TraceContext
@@ -38,6 +40,30 @@ def test_without_a_known_begin_an_outcome_has_hops_and_no_delay(where: TraceCont
     counts = OutcomeCounts()
     counts.add(Event(1, 2, hops=3), where, CLOCK)
     assert (counts.number, sum(counts.hops), len(counts.delays)) == (1, 1, 0)
+
+
+def test_each_bound_tells_the_trace_of_its_last_outcome_once() -> None:
+    counts = OutcomeCounts()
+    for second, hops in ((7, 3), (8, 3), (9, 5)):
+        where = TraceContext(bytes([second] * 16), 1, 0, None, began_ns=second * 10**9)
+        counts.add(Event(1, 2, hops=hops), where, CLOCK)
+    delays, hops_ = counts.told_delays(), counts.told_hops()
+    assert [(e.bound, e.trace_id[0], e.value) for e in hops_.exemplars] == [(3, 8, 3), (5, 9, 5)]
+    assert [(DURATIONS[e.bound], e.trace_id[0], e.value) for e in delays.exemplars] == [
+        (1.0, 9, 1.0),
+        (2.5, 8, 2.0),
+        (5.0, 7, 3.0),
+    ]
+    assert all(abs(time.time() - e.at_s) < 60 for e in [*delays.exemplars, *hops_.exemplars])
+    assert not counts.told_delays().exemplars
+    assert not counts.told_hops().exemplars
+    assert (sum(counts.told_delays().counts), sum(counts.told_hops().counts)) == (3, 3)
+
+
+def test_an_outcome_outside_of_a_trace_is_no_exemplar() -> None:
+    counts = OutcomeCounts()
+    counts.add(Event(1, 2, hops=3), None, CLOCK)
+    assert not counts.told_hops().exemplars
 
 
 def test_an_installation_is_no_outcome() -> None:

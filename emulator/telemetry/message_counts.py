@@ -111,6 +111,13 @@ class Tallies:
         """Return the messages of the whole host and their bytes, ordered by subject."""
         return [(tally.subject, tally.total()) for tally in self._ordered()]
 
+    def by_kind(self) -> dict[str, int]:
+        """Return the messages of the whole host by their kind."""
+        kinds: dict[str, int] = {}
+        for tally in self._tallies:
+            kinds[tally.subject.kind] = kinds.get(tally.subject.kind, 0) + tally.total()[0]
+        return kinds
+
     def by_peer(self) -> Iterator[tuple[int, Subject, tuple[int, int]]]:
         """Yield the messages of each peer and their bytes, ordered by peer and subject, without zeros."""
         ordered = self._ordered()

@@ -7,10 +7,11 @@ the verdict over the trial.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from emulator.compact.durations import Distribution
 from emulator.fleet.coordinator.coordinator import ControlError, Coordinator
+from emulator.messages.message import KINDS
 from emulator.runtime.live_histograms import BOUNDS
 from trellis.v1 import control_pb2
 
@@ -74,6 +75,11 @@ def check_progress(progress: control_pb2.HostProgress) -> None:
         amounts[f"the sum of {name}"] = told.sum
         if len(told.counts) not in (0, len(bounds) + 1):
             wrong.append(f"{name} has {len(told.counts)} counts, but there are {len(bounds) + 1}")
+        if not all(_is_sound(exemplar, bounds) for exemplar in told.exemplars):
+            wrong.append(f"{name} has an exemplar that nothing was counted for")
+    amounts |= {f"the messages of kind {kind!r:.40}": sent for kind, sent in progress.sent_of_kind.items()}
+    strange = sorted(set(progress.sent_of_kind) - set(KINDS))
+    wrong += [f"{kind!r:.40} is no kind of messages" for kind in strange[:3]]
     wrong += [f"{name} is {value}" for name, value in amounts.items() if not 0 <= value < _MOST]
     if wrong:
         raise ControlError(f"{progress.host} told what nobody can have measured: {'; '.join(wrong)}")
@@ -104,3 +110,9 @@ def check_killed(coordinator: Coordinator, killed: control_pb2.Killed) -> None:
     if (killed.peer, killed.session) not in coordinator.killed_sessions:
         session = f"session {killed.session} of peer {killed.peer}"
         raise ControlError(f"the plan does not end {session} with its pod")
+
+
+def _is_sound(exemplar: control_pb2.Exemplar, bounds: Sequence[float]) -> bool:
+    """Return whether an exemplar is of one of the bounds, and was counted in a trace at some time."""
+    known = exemplar.bound <= len(bounds) and len(exemplar.trace_id) == 16
+    return known and 0 <= exemplar.value < _MOST and 0 <= exemplar.at_s < _MOST

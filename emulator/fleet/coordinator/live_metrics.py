@@ -14,10 +14,12 @@ from prometheus_client.metrics_core import (
     Metric,
 )
 from prometheus_client.registry import Collector
+from prometheus_client.samples import Exemplar
 
 from emulator.fleet.coordinator.live_totals import Tally
 from emulator.fleet.coordinator.requests import Requests
 from emulator.runtime.live_histograms import BOUNDS, DURATIONS
+from trellis.v1 import control_pb2
 
 HOST_STATES = ("starting", "ready", "restarted", "lost", "finished")
 """The states of a host; a host is in one of them. "restarted" means ready again after it was away."""
@@ -67,6 +69,8 @@ class Reading:
     """The processor time of the hosts' programs in seconds."""
     histograms: Mapping[str, Tally] = field(default_factory=dict)
     """The histograms of all hosts by their names in `BOUNDS`."""
+    sent_of_kind: Mapping[str, int] = field(default_factory=dict)
+    """The messages that peers sent, by kind: events, notifications, control or maintenance."""
     slowest: Sequence[HostReading] = ()
     """The hosts that have series of their own."""
 
@@ -145,9 +149,16 @@ class LiveCollector(Collector):
             for reading in readings:
                 if key in reading.histograms:
                     tally = reading.histograms[key]
-                    buckets = _buckets(BOUNDS[key], tally.counts)
+                    buckets = _buckets(BOUNDS[key], tally.counts, tally.exemplars)
                     histogram.add_metric([self._release, reading.trial], buckets, tally.sum)
             yield histogram
+        kinds = CounterMetricFamily(
+            "trellis_kind_messages_sent", "Messages that peers sent, by kind", labels=[*labels, "kind"]
+        )
+        for reading in readings:
+            for kind, sent in sorted(reading.sent_of_kind.items()):
+                kinds.add_metric([self._release, reading.trial, kind], sent)
+        yield kinds
         for family, name, help_text, key in _OF_HOSTS:
             series = family(name, help_text, labels=[*labels, "host"])
             for reading in readings:
@@ -189,12 +200,22 @@ class RequestCollector(Collector):
             labels=["release", "method"],
         )
         for method, taken in self._requests.durations.items():
-            buckets = _buckets(DURATIONS, taken.within(DURATIONS))
+            buckets = _buckets(DURATIONS, taken.within(DURATIONS), {})
             durations.add_metric([self._release, method], buckets, taken.total())
         yield durations
 
 
-def _buckets(bounds: Sequence[float], counts: Sequence[int]) -> list[tuple[str, float]]:
-    """Return each bound with the count of all that is within it, as Prometheus wants them."""
+def _buckets(
+    bounds: Sequence[float], counts: Sequence[int], exemplars: Mapping[int, control_pb2.Exemplar]
+) -> list[tuple[str, float] | tuple[str, float, Exemplar]]:
+    """Return each bound with the count of all that is within it, and the exemplar if there is one."""
     named = [*(str(float(bound)) for bound in bounds), "+Inf"]
-    return list(zip(named, accumulate(counts), strict=True))
+    buckets: list[tuple[str, float] | tuple[str, float, Exemplar]] = []
+    for index, (name, within) in enumerate(zip(named, accumulate(counts), strict=True)):
+        told = exemplars.get(index)
+        if told is None:
+            buckets.append((name, within))
+        else:
+            trace = {"trace_id": told.trace_id.hex()}
+            buckets.append((name, within, Exemplar(trace, told.value, told.at_s)))
+    return buckets

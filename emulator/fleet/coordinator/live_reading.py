@@ -34,6 +34,7 @@ def read_live(coordinator: Coordinator | None, at_ns: int) -> list[Reading]:
             hosts=Counter(_state(coordinator, member) for member in members),
             cpu_s=coordinator.totals.cpu_s,
             histograms=coordinator.totals.histograms,
+            sent_of_kind=dict(coordinator.totals.sent_of_kind),
             slowest=[_of_host(member) for member in _slowest(members)],
             **{name: sum(member.count(name) for member in members) for name in COUNTS},
         )

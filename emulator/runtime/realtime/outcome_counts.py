@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import time
 from bisect import bisect_left
 
 from emulator.compact.durations import Distribution
 from emulator.contract.protocol import Installation, Outcome
-from emulator.runtime.live_histograms import HOPS
+from emulator.runtime.live_histograms import DURATIONS, HOPS, histogram_of
 from emulator.runtime.realtime.clock import TrialClock
 from emulator.telemetry.context import TraceContext
+from trellis.v1 import control_pb2
 
 _MOST_HOPS = 10_000
 """The most hops that are counted of an outcome, whose number a protocol makes up as it likes."""
@@ -24,6 +26,9 @@ class OutcomeCounts:
         self.hops = [0] * (len(HOPS) + 1)
         """The outcomes by hops, by the bounds `HOPS`."""
         self.hops_together = 0
+        self._delay_traces: dict[int, tuple[bytes, float, float]] = {}
+        """The last outcome of each bound since they were told: its trace, its value and the Unix time."""
+        self._hop_traces: dict[int, tuple[bytes, float, float]] = {}
 
     def add(self, outcome: Outcome, context: TraceContext | None, clock: TrialClock) -> None:
         """Count an outcome in the operation of this context. A subscription that is in force is none."""
@@ -31,7 +36,35 @@ class OutcomeCounts:
             return
         hops = min(max(outcome.hops, 0), _MOST_HOPS)
         self.number += 1
-        self.hops[bisect_left(HOPS, hops)] += 1
+        bound = bisect_left(HOPS, hops)
+        self.hops[bound] += 1
         self.hops_together += hops
-        if context is not None and context.began_ns >= 0:
-            self.delays.add((clock.now_ns() - context.began_ns) * 1e-9)
+        if context is None:
+            return
+        at = time.time()
+        self._hop_traces[bound] = context.trace_id, hops, at
+        if context.began_ns >= 0:
+            delay = (clock.now_ns() - context.began_ns) * 1e-9
+            self.delays.add(delay)
+            self._delay_traces[bisect_left(DURATIONS, delay)] = context.trace_id, delay, at
+
+    def told_delays(self) -> control_pb2.Histogram:
+        """Return the delays by `DURATIONS`, with one of each bound that had any since the last call."""
+        told = histogram_of(self.delays)
+        told.exemplars.extend(_exemplars(self._delay_traces))
+        return told
+
+    def told_hops(self) -> control_pb2.Histogram:
+        """Return the outcomes by `HOPS`, with one of each bound that has had one since the last call."""
+        exemplars = _exemplars(self._hop_traces)
+        return control_pb2.Histogram(counts=self.hops, sum=self.hops_together, exemplars=exemplars)
+
+
+def _exemplars(traces: dict[int, tuple[bytes, float, float]]) -> list[control_pb2.Exemplar]:
+    """Return these outcomes, which are forgotten."""
+    told = [
+        control_pb2.Exemplar(bound=bound, trace_id=trace_id, value=value, at_s=at)
+        for bound, (trace_id, value, at) in sorted(traces.items())
+    ]
+    traces.clear()
+    return told

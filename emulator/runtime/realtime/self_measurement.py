@@ -138,7 +138,7 @@ class Observer:
 
 
 def progress_of(host: Host) -> control_pb2.HostProgress:
-    """Return the progress of the host."""
+    """Return the progress of the host; the traces of its outcomes are told once."""
     return control_pb2.HostProgress(
         peers_up=len(host.sessions),
         asked=host.asked,
@@ -152,8 +152,9 @@ def progress_of(host: Host) -> control_pb2.HostProgress:
         cpu_s=time.process_time(),
         timer_lateness=histogram_of(host.agenda.lateness),
         delay_error=histogram_of(host.probes.errors),
-        delivery_delay=histogram_of(host.outcomes.delays),
-        hops=control_pb2.Histogram(counts=host.outcomes.hops, sum=host.outcomes.hops_together),
+        delivery_delay=host.outcomes.told_delays(),
+        hops=host.outcomes.told_hops(),
+        sent_of_kind=host.recorder.tallies.by_kind(),
     )
 
 
