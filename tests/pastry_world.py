@@ -20,6 +20,7 @@ from emulator.contract.protocol import (
 from emulator.messages.message import Message
 from emulator.protocols.overlays.pastry import Pastry, PastryParameters
 from emulator.runtime.peer_channels import Channel, Life
+from emulator.telemetry.context import TraceContext
 from emulator.telemetry.observation import Observation
 from trellis.v1.overlay import Contact, LookupRequest
 
@@ -89,7 +90,7 @@ class Place(Life):
         if isinstance(outcome, Lookup):
             self.world.arrivals.append((outcome.number, self.peer, outcome.hops, self.world.now))
 
-    def record(self, channel: Channel, observation: Observation) -> None:
+    def record(self, channel: Channel, observation: Observation, context: TraceContext | None) -> None:
         pass
 
     def take_identifier(self, channel: Channel, identifier: int, space: IdentifierSpace) -> None:

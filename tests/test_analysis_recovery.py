@@ -53,6 +53,12 @@ def test_a_value_is_back_with_the_first_interval_from_which_on_it_is_as_before(s
     assert found == {"trial": "t", "recovery_s": 25, "lookup_recovery_s": 25, "maintenance_recovery_s": 15}
 
 
+def test_a_value_that_is_better_than_before_is_back(spark: SparkSession) -> None:
+    split = record(fault("split", 20, 10))
+    found = recovered(spark, split, (80, 100, 5.0), (80, 100, 5.0), BAD, *[(100, 100, 2.0)] * 7)
+    assert found == {"trial": "t", "recovery_s": 0, "lookup_recovery_s": 0, "maintenance_recovery_s": 0}
+
+
 def test_a_good_interval_before_bad_ones_is_no_recovery(spark: SparkSession) -> None:
     split = record(fault("split", 20, 10))
     found = recovered(spark, split, GOOD, GOOD, BAD, GOOD, BAD, BAD, GOOD, GOOD, GOOD, GOOD)

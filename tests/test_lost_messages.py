@@ -7,18 +7,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from opentelemetry.proto.trace.v1.trace_pb2 import Span
 from pyspark.sql import SparkSession
 from realtime_world import Parts, World
-from recorded_telemetry import points
+from recorded_telemetry import points, read, spans
 from tables_page import columns_of
 
 from analysis.tables.lost_messages import LOST_MESSAGES, lost_messages
 from emulator.experiment.file.spec import TrialSpec
 from emulator.experiment.plan.draw_plan import draw_plan
 from emulator.experiment.run.directory import RunDirectory
+from emulator.network.peer_network import LOSS
 from emulator.runtime.virtual.run_virtual import run_virtual
 from emulator.telemetry import names
 from trellis.v1.overlay import Goodbye
+from trellis.v1.pubsub import EventData
 
 ALL = 0.999999
 """The share of loss that leaves nothing of a few thousand messages."""
@@ -50,6 +53,22 @@ def totals(folder: Path) -> dict[str, Counter[str]]:
         for key, value in by_key.items():
             summed.setdefault(name, Counter())[key[0]] += int(value)
     return summed
+
+
+def lost_in_operations(folder: Path, metric: str) -> int:
+    """Return the last reading of a counter of lost messages, of those in operations."""
+    last = {
+        (attributes[names.MESSAGE_TYPE], attributes.get(names.CHANNEL)): value
+        for attributes, value in points(folder).get(metric, [])
+        if attributes[names.TRAFFIC] == "operation"
+    }
+    return int(sum(last.values()))
+
+
+def marks(folder: Path) -> list[tuple[Span, dict[str, Any]]]:
+    """Return the spans that mark lost messages, with their attributes."""
+    each = [(span, read(span.attributes)) for span in spans(folder)]
+    return [(span, mark) for span, mark in each if mark.get(names.OBSERVED) == LOSS]
 
 
 def run(folder: Path, more: dict[str, Any]) -> dict[str, Counter[str]]:
@@ -84,10 +103,27 @@ def test_every_message_that_vanishes_is_counted(
     assert found[names.LOST_BYTES] == found[names.SENT_BYTES]
 
 
+@pytest.mark.parametrize("checked", ["1", ""], ids=["messages", "rows"])
+@pytest.mark.parametrize("name", NETWORKS)
+def test_each_lost_message_of_an_operation_is_marked_in_its_trace(
+    name: str, checked: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TRELLIS_CHECK", checked)
+    run(tmp_path, NETWORKS[name])
+    folder = RunDirectory(tmp_path / "run").trial("trial").telemetry
+    told = marks(folder)
+    assert told and len(told) == lost_in_operations(folder, names.LOST_MESSAGES)
+    assert sum(mark[names.VALUE] for _, mark in told) == lost_in_operations(folder, names.LOST_BYTES)
+    operations = {span.trace_id for span in spans(folder) if not span.parent_span_id}
+    assert {span.trace_id for span, _ in told} <= operations and all(span.parent_span_id for span, _ in told)
+    assert all(mark[names.PEER] != mark[names.SUBJECT] for _, mark in told)
+
+
 def test_a_network_without_loss_has_no_such_counters(tmp_path: Path) -> None:
     found = run(tmp_path, {})
     assert names.SENT_MESSAGES in found
     assert not {names.LOST_MESSAGES, names.LOST_BYTES} & found.keys()
+    assert not marks(RunDirectory(tmp_path / "run").trial("trial").telemetry)
 
 
 @pytest.mark.parametrize("loss", [ALL, 0.0])
@@ -96,9 +132,15 @@ def test_a_host_in_real_time_counts_what_its_peers_lose(loss: float, tmp_path: P
     peer = world.add(0, Parts)
     peer.environment.send(1, Goodbye())
     peer.environment.send(3, Goodbye())
+    peer.part.send(3, EventData(event=7))
     world.host.recorder.write_interval(1, 1, 0)
+    world.host.recorder.flush()
     world.close()
-    assert totals(tmp_path).get(names.LOST_MESSAGES, Counter()) == ({"Goodbye": 2} if loss else {})
+    lost = {"Goodbye": 2, "EventData": 1} if loss else {}
+    assert totals(tmp_path).get(names.LOST_MESSAGES, Counter()) == lost
+    (recovery,) = (span for span in spans(tmp_path) if span.name == names.RECOVERY)
+    told = [(span.parent_span_id, mark[names.SUBJECT], mark[names.CHANNEL]) for span, mark in marks(tmp_path)]
+    assert told == ([(recovery.span_id, 3, "a")] if loss else [])
 
 
 def test_readings_become_the_messages_of_each_interval(spark: SparkSession) -> None:

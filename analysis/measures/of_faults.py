@@ -10,10 +10,11 @@ from pyspark.sql import functions as F
 from analysis.contract.measures import MeasureGroup, Tables, grouped, lower
 
 _WITHIN = 0.01
-"""The share by which a value may differ from that before the first fault to be as it was."""
+"""The share by which a value may be worse than before the first fault to be as it was. A better one, which
+is a higher share or less maintenance, is back too."""
 _HOW = (
-    "From the end of a fault until an interval of the time series begins from which on {what} is within 1 % "
-    "of that before the first fault: in that interval, and in all until the next fault taken together. At "
+    "From the end of a fault until an interval of the time series begins from which on {what} is at most 1 % "
+    "lower than before the first fault: in that interval, and in all until the next fault taken together. At "
     "least the time until the next interval begins. The longest of all faults. Not measured if it is never "
     "so after one of them, or if nothing was measured before."
 )
@@ -28,7 +29,7 @@ _MEASURES = {
         "Time until maintenance is back",
         "s",
         "As for the hit ratio, of the maintenance messages of a peer, but for the mean from an interval on "
-        "alone: it is at most 1 % more than before.",
+        "alone: it is at most 1 % more than before, and less counts as back.",
     ),
 }
 

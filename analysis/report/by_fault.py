@@ -19,7 +19,7 @@ _ABOUT = (
     "times too. The table phases of the run has further measures."
 )
 _RECOVERY = (
-    "How long after the end of each fault values are back within 1 % of what they were before the first "
+    "How long after the end of each fault values are at most 1 % worse than they were before the first "
     "one, and stay so until the next. A crash for ever counts as ended when it begins. Other faults that "
     "never end are left out, as are faults that end before or after the measure phase or while another one "
     "holds."

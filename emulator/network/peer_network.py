@@ -6,6 +6,7 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from random import Random
+from typing import Final
 
 from librt.vecs import append, extend, vec
 from mypy_extensions import i64
@@ -24,6 +25,9 @@ from emulator.network.spec import NetworkSpec
 
 Rows = Sequence["array[float]"] | Mapping[int, "array[float]"]
 """Numbers from each place, or from some places, to all places of the latency matrix."""
+
+LOSS: Final = "network loss"
+"""The name of the observation of a sender whose message the network has lost; its value is bytes."""
 
 
 class Network:

@@ -17,7 +17,6 @@ from emulator.faults.network_faults import FAULT, NetworkFaults
 from emulator.faults.outages import Outages
 from emulator.faults.spec import OF_MESSAGES, FaultSpec
 from emulator.runtime.script_actor import PlannedLife, World
-from emulator.telemetry.observation import Observation
 
 
 class Acted:
@@ -122,10 +121,10 @@ class FaultActor:
 
     def _tell_begin(self, life: PlannedLife, spec: FaultSpec) -> None:
         lasts = spec.ends - spec.begins
-        life.record(life.root, Observation(f"{FAULT} {spec.name} begins", lasts, None, "s"))
+        life.root.record(f"{FAULT} {spec.name} begins", lasts, None, "s")
 
     def _tell_end(self, life: PlannedLife, spec: FaultSpec, waited: int) -> None:
-        life.record(life.root, Observation(f"{FAULT} {spec.name} ends", waited, None, "calls"))
+        life.root.record(f"{FAULT} {spec.name} ends", waited, None, "calls")
 
     def wait(self, asked: float) -> float:
         """Count a question to the bootstrap service at `asked` (trial time, s) if the service is away.

@@ -16,7 +16,6 @@ from emulator.contract.random_streams import stream
 from emulator.messages.message import Message
 from emulator.runtime.peer_channels import Channel, Life
 from emulator.runtime.pending_requests import PendingRequest
-from emulator.telemetry.observation import Observation
 
 OBSERVATION = "attack"
 """The first word of the observations that tell of attacks; the second is the kind of attack."""
@@ -62,7 +61,7 @@ class HostileChannel(Channel):
 
     def tell(self, receiver: int) -> None:
         """Record that the attack has changed what goes to `receiver`."""
-        self.life.record(self, Observation(self._kind, 1.0, receiver, "messages"))
+        self.record(self._kind, 1.0, receiver, "messages")
 
     def handle(self, kind: type[M], handler: Callable[[int, M], None]) -> None:
         super().handle(kind, partial(self._receive, handler))

@@ -14,6 +14,7 @@ from emulator.contract.identifiers import IdentifierSpace, hash_of_peer
 from emulator.contract.message_pool import MessagePool
 from emulator.contract.protocol import Application, Component, Environment, Gauge, M, Outcome, S, Timer
 from emulator.messages.message import Message
+from emulator.network.peer_network import LOSS
 from emulator.runtime.breaches import Occurrences
 from emulator.runtime.pending_requests import PendingRequest, RequestingLife
 from emulator.telemetry.context import TraceContext
@@ -211,8 +212,8 @@ class Life(RequestingLife):
         """Do what `Environment.deliver` promises."""
 
     @abstractmethod
-    def record(self, channel: Channel, observation: Observation) -> None:
-        """Record what the component of a channel says of itself."""
+    def record(self, channel: Channel, observation: Observation, context: TraceContext | None) -> None:
+        """Record what the component of a channel says of itself in an operation, or in none."""
 
     @abstractmethod
     def take_identifier(self, channel: Channel, identifier: int, space: IdentifierSpace) -> None:
@@ -293,9 +294,16 @@ class Channel(Environment):
             self._begin_tallies(recorder)
         tally.add(self._place, 1, size)
 
-    def count_lost(self, message: Message, traced: bool, recorder: Recorder) -> None:
-        """Count a message that was sent and that the network has lost."""
-        recorder.lost.on(self.name).count(0, message, traced)
+    def count_lost(
+        self, peer: int, message: Message, context: TraceContext | None, recorder: Recorder
+    ) -> None:
+        """Count a message to `peer` that the network has lost, and mark it in the operation of `context`.
+
+        Messages outside of operations have no spans, and so no mark.
+        """
+        recorder.lost.on(self.name).count(0, message, context is not None)
+        if context is not None:
+            self.life.record(self, Observation(LOSS, message.byte_size(), peer, "bytes"), context)
 
     def check_sent(self, peer: Any, message: Any) -> None:
         """Look at what the component sends. Raises TypeError if it is no message, or `peer` no number."""
@@ -336,7 +344,7 @@ class Channel(Environment):
 
     def record(self, name: str, value: float, subject: int | None = None, unit: str = "") -> None:
         try:
-            self.life.record(self, Observation(name, value, subject, unit))
+            self.life.record(self, Observation(name, value, subject, unit), self.life.context())
         except (TypeError, ValueError) as error:
             raise type(error)(f"{self.who()} recorded {name!r}: {error}") from None
 

@@ -12,6 +12,7 @@ from emulator.contract.protocol import Component, Message, Outcome, Timer
 from emulator.messages.fingerprint import fingerprint
 from emulator.runtime.breaches import Occurrences
 from emulator.runtime.peer_channels import Channel, Life
+from emulator.telemetry.context import TraceContext
 from emulator.telemetry.observation import Observation
 
 M = TypeVar("M", bound=Message)
@@ -102,7 +103,7 @@ class FakeLife(Life):
     def deliver(self, outcome: Outcome) -> None:
         self.delivered.append(outcome)
 
-    def record(self, channel: Channel, observation: Observation) -> None:
+    def record(self, channel: Channel, observation: Observation, context: TraceContext | None) -> None:
         value = math.nan if observation.value is None else observation.value
         self.recorded.append(
             Recorded(observation.name, value, observation.subject, observation.unit, channel.name)

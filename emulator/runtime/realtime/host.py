@@ -143,7 +143,7 @@ class Host(SessionHost):
         delay = None if fate.stopped_by else self.network.delay(sender, peer, self._random)
         if delay is None:
             if not fate.stopped_by:
-                channel.count_lost(message, context is not None, self.recorder)
+                channel.count_lost(peer, message, context, self.recorder)
             self._line.go(sender, peer, leaves, message, None)
             return
         if self._waiting >= _WAITING_LIMIT:

@@ -138,10 +138,10 @@ class Session(PlannedLife):
     def hand_over(self, outcome: Outcome) -> None:
         self._host.hand_over(self.peer, outcome)
 
-    def record(self, channel: Channel, observation: Observation) -> None:
+    def record(self, channel: Channel, observation: Observation, context: TraceContext | None) -> None:
         host = self._host
         host.recorder.observation(
-            host.context, self.peer, self.planned, channel.name, host.clock.now_ns(), observation
+            context, self.peer, self.planned, channel.name, host.clock.now_ns(), observation
         )
 
     def take_identifier(self, channel: Channel, identifier: int, space: IdentifierSpace) -> None:

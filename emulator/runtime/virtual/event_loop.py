@@ -169,7 +169,7 @@ class VirtualWorld(RowWorld):
         else:
             drawn = self._network.delay(channel.peer, peer, self._network_random)
             if drawn is None:
-                channel.count_lost(message, context is not None, self.recorder)
+                channel.count_lost(peer, message, context, self.recorder)
                 return
             delay = drawn
         self._order += 1
@@ -191,10 +191,10 @@ class VirtualWorld(RowWorld):
     def record_identifier(self, channel: Channel, identifier: int, space: str) -> None:
         self.recorder.take_identifier(channel.peer, channel.name, self._ns(), identifier, space)
 
-    def record(self, channel: Channel, observed: Observation) -> None:
+    def record(self, channel: Channel, observed: Observation, context: TraceContext | None) -> None:
         recorder, at_ns, life = self.recorder, self._ns(), channel.life
         assert isinstance(life, PlannedLife)
-        recorder.observation(self.context, life.peer, life.planned, channel.name, at_ns, observed)
+        recorder.observation(context, life.peer, life.planned, channel.name, at_ns, observed)
 
     def run_until(self, end: float) -> None:
         """Handle all events up to trial time `end`.

@@ -111,8 +111,8 @@ class LifeHost(World):
         """Record that a peer has taken an identifier."""
 
     @abstractmethod
-    def record(self, channel: Channel, observed: Observation) -> None:
-        """Record what a component says of itself."""
+    def record(self, channel: Channel, observed: Observation, context: TraceContext | None) -> None:
+        """Record what a component says of itself in an operation, or in none."""
 
 
 class VirtualLife(PlannedLife):
@@ -177,8 +177,8 @@ class VirtualLife(PlannedLife):
     def go_on(self) -> int:
         return self.world.go_on(self.peer)
 
-    def record(self, channel: Channel, observation: Observation) -> None:
-        self.world.record(channel, observation)
+    def record(self, channel: Channel, observation: Observation, context: TraceContext | None) -> None:
+        self.world.record(channel, observation, context)
 
     def take_identifier(self, channel: Channel, identifier: int, space: IdentifierSpace) -> None:
         if self.taken is not None:

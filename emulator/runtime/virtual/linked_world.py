@@ -137,7 +137,7 @@ class LinkedWorld(LifeHost):
                 return
         delay = self._network.delay(sender, peer, self._network_random)
         if delay is None:
-            channel.count_lost(message, context is not None, self.recorder)
+            channel.count_lost(peer, message, context, self.recorder)
             self._pass_up_link(sender, peer, leaves, size, None)
             return
         self._order += 1

@@ -68,7 +68,7 @@ class RowWorld(LinkedWorld):
         else:
             drawn = self._network.delay(sender, peer, self._network_random)
             if drawn is None:
-                channel.count_lost(pool.view(row), False, self.recorder)
+                channel.count_lost(peer, pool.view(row), None, self.recorder)
                 if fair is not None:
                     fair.send(self._queue.hold(None, peer, -1), sender, peer, now, size)
                 return
@@ -112,7 +112,7 @@ class RowWorld(LinkedWorld):
             arrival = Arrival(now, self._order, peer, message, channel, request, now, context)
             way = nearest_ns(delay)
         else:
-            channel.count_lost(message, context is not None, self.recorder)
+            channel.count_lost(peer, message, context, self.recorder)
         fair.send(self._queue.hold(arrival, peer, way), sender, peer, now, size)
 
     def _reach(self, arrival: Arrival) -> None:
