@@ -101,7 +101,7 @@ def _rows(chart: BarChart | Drawing) -> dict[str, Any]:
     """Return what the script makes files of: the values of a chart, and the axis and limits of bars."""
     values = values_of(chart)
     rows = [[None if cell != cell else cell for cell in row] for row in values.rows]  # JSON has no NaN
-    told = {"columns": values.columns, "rows": rows}
+    told: dict[str, Any] = {"columns": values.columns, "rows": rows}
     if isinstance(chart, Drawing):
         return told
     told["scale"] = _scale(chart.quantity.unit)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any, Final
 
@@ -75,7 +75,7 @@ def _shares(links: pa.Table | None) -> dict[float, float]:
 def _write(results: Results) -> Iterator[Block]:
     if not results.has("links"):
         return
-    rows = []
+    rows: list[Sequence[str]] = []
     wrong = {results.labels[v["variant"]]: _wrong(v) for v in results.variants}
     has_ring = any(wrong.values())
     for label, trials in seeds(results):
@@ -138,7 +138,7 @@ def shortest_path(graph: Mapping[int, set[int]]) -> float | None:
     hops = reached = 0
     for source in peers[:: -(-len(peers) // _MOST_SOURCES) or 1]:
         seen, border, distance = {source}, {source}, 0
-        while border := set().union(*(graph[peer] for peer in border)) - seen:
+        while border := set[int]().union(*(graph[peer] for peer in border)) - seen:
             distance += 1
             seen |= border
             hops += distance * len(border)

@@ -13,11 +13,11 @@ _ONE_EACH = ("lookups", "gets", "puts")
 def load(plan: Plan) -> int:
     """Return the deliveries of a plan: each event to each subscriber of its topic, an event without a topic
     to each peer, and one for each lookup, get and put."""
-    found = sum(plan.tables[name].num_rows for name in _ONE_EACH if name in plan.tables)
+    found = sum(int(plan.tables[name].num_rows) for name in _ONE_EACH if name in plan.tables)
     if "publications" not in plan.tables or not plan.publications.num_rows:
         return found
     topics = plan.publications["topic"]
-    found += topics.null_count * plan.peers.num_rows
+    found += int(topics.null_count * plan.peers.num_rows)
     published = {each["values"]: each["counts"] for each in pc.value_counts(topics.drop_null()).to_pylist()}
     subscribed = pc.value_counts(plan.subscriptions["topic"].drop_null()).to_pylist()
-    return found + sum(each["counts"] * published.get(each["values"], 0) for each in subscribed)
+    return found + sum(int(each["counts"] * published.get(each["values"], 0)) for each in subscribed)
