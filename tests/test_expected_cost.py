@@ -6,10 +6,18 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from emulator.experiment.file.spec import TrialSpec
-from trellis.expected_cost import expected_cost
+from emulator.experiment.plan.draw_plan import draw_plan
+from emulator.experiment.plan.load import load
+from emulator.experiment.plan.tables import Plan
+from emulator.experiment.run.directory import TrialDirectory
+from emulator.layouts.layout import lay_out
+from emulator.runtime.virtual.run_virtual import run_virtual
+from trellis.expected_cost import expected_cost, expected_events
+from trellis.measured_rates import RATES
 
 PERFORMANCE = (Path(__file__).parent.parent / "docs" / "performance.md").read_text()
 _ROW = re.compile(
@@ -44,7 +52,8 @@ def test_a_trial_is_expected_to_take_what_one_like_it_took(peers: int, seconds: 
 
 
 def test_nothing_is_expected_of_what_was_not_measured() -> None:
-    assert expected_cost(trial(300, "rvr")) is None
+    assert expected_cost(trial(300, "rvr")) is None  # its load is not known
+    assert expected_cost(trial(300, "rvr"), load=0) is not None
     assert expected_cost(trial(20_000)) is None
     assert expected_cost(trial(300, runtime={"kind": "processes"})) is None
 
@@ -55,3 +64,31 @@ def test_longer_rounds_take_less() -> None:
     once, half = expected_cost(trial(300)), expected_cost(slow)
     assert once is not None and half is not None
     assert half.processor_s == pytest.approx(once.processor_s / 2)
+
+
+@pytest.mark.parametrize("system", ["rvr", "opt", "gossipsub"])
+def test_a_trial_is_expected_to_have_half_to_twice_the_events_that_it_has(
+    system: str, tmp_path: Path
+) -> None:
+    phases = {"join": "2 s", "settle": "8 s", "measure": "10 s", "drain": "2 s"}
+    workload = {
+        "subscriptions": {"kind": "random", "topics": 10, "per_peer": 3},
+        "publications": {"events": 20},
+    }
+    spec = TrialSpec.model_validate(
+        {"system": {"name": system}, "peers": 60, "phases": phases, "workload": workload}
+    )
+    plan, directory = draw_plan(spec), TrialDirectory(tmp_path / "trial")
+    directory.path.mkdir()
+    outcome = run_virtual(lay_out(spec, plan), plan, directory, lambda _: None)
+    expected = expected_events(spec, RATES[system], load(plan))
+    assert 0.5 < expected / outcome.measured["loop_events"] < 2
+
+
+def test_the_load_of_a_plan_is_each_event_at_each_subscriber_and_each_lookup() -> None:
+    peers = pa.table({"peer": [0, 1, 2]})
+    subscriptions = pa.table({"topic": [7, 7, 8]})
+    publications = pa.table({"topic": pa.array([7, 7, 9, None], pa.int32())})
+    lookups = pa.table({"lookup": [0, 1]})
+    plan = Plan(peers, pa.table({}), subscriptions=subscriptions, publications=publications, lookups=lookups)
+    assert load(plan) == 2 * 2 + 3 + 2

@@ -27,7 +27,7 @@ class Figure:
 
     @property
     def data(self) -> pd.DataFrame:
-        """The values of the figure as it shows them: shares are percent.
+        """The values of the figure in the units of its quantities: a share is between 0 and 1.
 
         `docs/report.md` describes the columns, which are those of its CSV. Names of series are whole here.
         """

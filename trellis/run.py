@@ -85,9 +85,11 @@ class Run:
     @cached_property
     def measures(self) -> pd.DataFrame:
         """A row for each measure, by name: title, unit (of its values; a share is between 0 and 1), better
-        ("lower", "higher" or None), about (what it is) and group (the heading in the report)."""
+        ("lower", "higher" or None), about (what it is), formula and group (the heading in the report)."""
         return pd.DataFrame.from_dict(
-            self._told["measures"], orient="index", columns=["title", "unit", "better", "about", "group"]
+            self._told["measures"],
+            orient="index",
+            columns=["title", "unit", "better", "about", "formula", "group"],
         ).rename_axis("measure")
 
     @cached_property

@@ -18,7 +18,7 @@ from emulator.experiment.run.directory import TrialDirectory
 from emulator.layouts.layout import lay_out
 from emulator.runtime.progress import Progress
 from emulator.runtime.virtual.run_virtual import run_virtual
-from trellis.expected_cost import RATES, Cost
+from trellis.expected_cost import VITIS, Cost
 
 PEERS: Final = (40, 160)
 """The numbers of peers that are tried, if the trial has more."""
@@ -73,8 +73,7 @@ def extrapolated(tried: list[Tried], peers: int) -> Cost:
 
 def _us(peers: int) -> float:
     """Return the microseconds that an event of Vitis takes among so many peers, at most 10,000."""
-    rate = RATES["vitis"]
-    return rate.us_with(peers) or rate.us[-1][1]
+    return VITIS.us_with(peers) or VITIS.us[-1][1]
 
 
 def _run(spec: TrialSpec) -> Cost:

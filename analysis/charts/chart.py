@@ -133,7 +133,7 @@ class LineChart:
     moments: Sequence[Mark]
     quantities: tuple[Quantity, Quantity]
     """The quantities that the x axis and the y axis show."""
-    moves: DrawnMoves | None = None
+    moves: Sequence[DrawnMoves] = ()
     limits: Sequence[LimitsOver] = ()
     """The values that a paper's numbers allow, as they were given; `drawn_limits` has them laid out."""
     drawn_limits: Sequence[DrawnLimits] = ()
@@ -166,7 +166,7 @@ def line_chart(
     x_text: Callable[[float], str] | None = None,
     x_logarithmic: bool = False,
     marks: Sequence[Mark] = (),
-    moves: Moves | None = None,
+    moves: Sequence[Moves] = (),
     limits: Sequence[LimitsOver] = (),
 ) -> LineChart | None:
     """Lay out a chart of lines; None if no series has a point. Points have to be in the order of x.

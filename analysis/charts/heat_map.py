@@ -20,7 +20,7 @@ class Cell:
     level: int | None
     """The shade from 0 to 8; None if there is no value."""
     value: float | None = None
-    """The number on the scale on which it is shown; None if there is no value."""
+    """The number in the unit of the map; None if there is no value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,4 +83,4 @@ def _cell(of: tuple[float, float | None] | None, low: float, high: float, unit: 
         return Cell(number(None), None)
     value, half = of
     share = (value - low) / (high - low) if high > low else 0.0
-    return Cell(estimate(value, half, unit), min(int(share * LEVELS), LEVELS - 1), shown(value, unit))
+    return Cell(estimate(value, half, unit), min(int(share * LEVELS), LEVELS - 1), value)

@@ -39,11 +39,13 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Moves:
-    """The times at which peers joined and left in all trials of a chart, on the scale of its axis."""
+    """The times at which peers joined and left in trials of a chart, on the scale of its axis."""
 
     joins: Sequence[float]
     leaves: Sequence[float]
     trials: int
+    of: str = ""
+    """The setting of the trials in words; empty if it is that of all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,18 +76,23 @@ class TimeLine:
     """A time line, which stands between the title of a chart and its plot."""
 
     marks: list[DrawnMark]
-    moves: DrawnMoves | None
+    moves: list[DrawnMoves]
+    """The joins and leaves of each setting that has any, one below the other."""
     height: int
     """The height of all lanes; 0 if there are none."""
 
 
-def time_line(marks: Sequence[Mark], moves: Moves | None, axis: Axis) -> TimeLine:
+def time_line(marks: Sequence[Mark], moves: Sequence[Moves], axis: Axis) -> TimeLine:
     """Lay out the time line of an axis."""
     placed = drawn_marks(marks, axis)
     lanes = {mark.text_at[1] for mark in placed if mark.text_at is not None}
     height = _LANE * len(lanes)
-    drawn = _drawn_moves(moves, axis, _FIRST + height) if moves is not None else None
-    return TimeLine(placed, drawn, height + (_MOVES if drawn else 0))
+    drawn: list[DrawnMoves] = []
+    for each in moves:
+        if found := _drawn_moves(each, axis, _FIRST + height):
+            drawn.append(found)
+            height += _MOVES
+    return TimeLine(placed, drawn, height)
 
 
 def drawn_marks(marks: Sequence[Mark], axis: Axis) -> list[DrawnMark]:
@@ -126,8 +133,9 @@ def _drawn_moves(moves: Moves, axis: Axis, top: float) -> DrawnMoves | None:
             if count
         )
 
+    of = f": {moves.of}" if moves.of else ""
     return DrawnMoves(
-        f"joins (up) and leaves (down), at most {rate}/s", top + 12, middle, round(wide * 0.8, 1),
+        f"joins (up) and leaves (down), at most {rate}/s{of}", top + 12, middle, round(wide * 0.8, 1),
         bars(joins, -1), bars(leaves, 1),
     )  # fmt: skip
 

@@ -1,7 +1,7 @@
 """The values of a chart as rows, for files and data frames.
 
-Values are on the scale of the chart: shares are percent. `low` and `high` are the ends of the 95 % confidence
-interval over seeds, as it is drawn.
+Values are in the unit of the quantity: a share is between 0 and 1, though it is drawn in percent. `low` and
+`high` are the ends of the 95 % confidence interval over seeds, as it is drawn.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from analysis.charts.bars import BarChart
 from analysis.charts.chart import LineChart, interval
 from analysis.charts.delivery_tree import Drawing
 from analysis.charts.heat_map import HeatMap
-from analysis.charts.numerals import shown
 from analysis.charts.overlay_graph import OverlayGraph
 from analysis.charts.panels import Panels
 
@@ -57,16 +56,16 @@ def values_of(chart: Drawn) -> Values:
 
 
 def _of_lines(chart: LineChart) -> Values:
-    x, y = chart.quantities
+    unit = chart.quantities[1].unit
     has_intervals = any(p.half is not None for one in chart.lines for p in one.points)
     rows: list[Sequence[Cell]] = []
     for number, one in enumerate(chart.lines):
         for p in one.points:
             ends: tuple[float, ...] = ()
             if has_intervals:
-                low, high = interval(p.y, p.half, y.unit)
-                ends = (nan, nan) if p.half is None else (shown(low, y.unit), shown(high, y.unit))
-            rows.append((number, one.label, shown(p.x, x.unit), shown(p.y, y.unit), *ends))
+                low, high = interval(p.y, p.half, unit)
+                ends = (nan, nan) if p.half is None else (low, high)
+            rows.append((number, one.label, p.x, p.y, *ends))
     return Values(("number", "series", "x", "y", *(("low", "high") if has_intervals else ())), rows)
 
 
@@ -78,9 +77,9 @@ def _of_bars(chart: BarChart) -> Values:
         ends: tuple[float, ...] = ()
         if has_intervals:
             low, high = interval(sum(row.values), row.half, unit)
-            ends = (nan, nan) if row.half is None else (shown(low, unit), shown(high, unit))
+            ends = (nan, nan) if row.half is None else (low, high)
         for part, value in enumerate(row.values):
-            rows.append((number, row.label, part, chart.parts[part], shown(value, unit), *ends))
+            rows.append((number, row.label, part, chart.parts[part], value, *ends))
     columns = ("number", "bar", "part_number", "part", "value")
     return Values((*columns, *(("low", "high") if has_intervals else ())), rows)
 

@@ -30,9 +30,12 @@ class Measure:
     """The unit; "share" is 0 to 1 and is shown in percent; empty if the measure has none."""
     better: Literal["lower", "higher"] | None
     about: str
-    """The meaning of the measure, with a formula if the name does not say it: whole sentences or a phrase."""
+    """The meaning of the measure: whole sentences or a phrase."""
     group: str = ""
     """The heading of the report under which the measure stands; empty: that of the trial itself."""
+    formula: str = ""
+    """How the number is made, such as "mean over deliveries of the hops"; `defined` of
+    `analysis.contract.formulas` gives it to the mean, quantiles and extremes of a quantity at once."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,9 +64,9 @@ class MeasureGroup:
                 raise ValueError(f'the measure "{name}" has a name that is not of a-z, 0-9 and _')
             if not isinstance(measure, Measure):
                 raise ValueError(f'the measure "{name}" is of type {type(measure).__name__}, not Measure')
-            texts = (measure.title, measure.unit, measure.about, measure.group)
+            texts = (measure.title, measure.unit, measure.about, measure.group, measure.formula)
             if not all(isinstance(text, str) for text in texts):
-                raise ValueError(f'title, unit, about and group of the measure "{name}" are texts')
+                raise ValueError(f'title, unit, about, group and formula of the measure "{name}" are texts')
             if measure.better not in ("lower", "higher", None):
                 raise ValueError(f'the measure "{name}" is better "{measure.better}": say lower or higher')
         if not self.measures or not self.queries:

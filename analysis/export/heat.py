@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from analysis.charts.heat_map import LEVELS, Grid, HeatMap
-from analysis.charts.numerals import number
+from analysis.charts.numerals import number, shown
 from analysis.export.style import COLOURS, FONT_SIZE, INK, LINE
 
 _SMALL: Final = 6.0
@@ -41,7 +41,8 @@ def _draw_grid(axes: Axes, grid: Grid, chart: HeatMap) -> None:
             axes.fill([x - 0.5, x + 0.5, x + 0.5, x - 0.5], [y - 0.5, y - 0.5, y + 0.5, y + 0.5],
                       facecolor=(COLOURS[0], share), edgecolor="white", linewidth=0.4)  # fmt: skip
             ink = "white" if (cell.level or 0) >= _DARK else INK
-            axes.text(x, y, number(cell.value), ha="center", va="center", fontsize=_SMALL, color=ink)
+            text = number(None if cell.value is None else shown(cell.value, chart.unit))
+            axes.text(x, y, text, ha="center", va="center", fontsize=_SMALL, color=ink)
     axes.set_xlim(-0.5, len(chart.columns) - 0.5)
     axes.set_ylim(len(grid.rows) - 0.5, -0.5)
     axes.set_xticks(range(len(chart.columns)), chart.columns, fontsize=_SMALL)

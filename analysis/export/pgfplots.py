@@ -68,7 +68,7 @@ def _of_lines(chart: LineChart, csv: str, width: float) -> list[str]:
     lines = [_axis(options), *_of_limits(chart)]
     for number, one in series:
         laid_out = chart.series[number]
-        lines += _of_series(one, laid_out, number, f"of={number}", csv)
+        lines += _of_series(one, laid_out, number, f"of={number}", csv, chart)
         if len(series) > 1:
             lines.append(f"\\addlegendentry{{{_folded(one.label, width - _KEY)}}}")
     return lines
@@ -98,7 +98,7 @@ def _of_panels(panels: Panels, csv: str, width: float) -> list[str]:
         for one, laid_out in zip(chart.lines, chart.series, strict=True):
             if one.points:
                 number = whole.index(laid_out.of)
-                lines += _of_series(one, laid_out, number, f"of={number}, forget plot", csv)
+                lines += _of_series(one, laid_out, number, f"of={number}, forget plot", csv, chart)
         if place == 0:
             for style in panels.legend:
                 look = _look(style.colour, style.dash)
@@ -117,14 +117,17 @@ def _line_options(chart: LineChart, ticks: Sequence[Tick], width: float, height:
     ]
 
 
-def _of_series(one: Series, laid_out: DrawnSeries, number: int, options: str, csv: str) -> list[str]:
+def _of_series(
+    one: Series, laid_out: DrawnSeries, number: int, options: str, csv: str, chart: LineChart
+) -> list[str]:
     """Return the band and the line of the series with a number in the CSV."""
     table = f"{{\\figurefolder {csv}}}"
+    x, y = (quantity.unit for quantity in chart.quantities)
     lines = []
     if any(p.half for p in one.points):
         lines += [
             f"\\addplot[name path={end}{number}, draw=none, forget plot, of={number}] "
-            f"table[col sep=comma, x=x, y={end}] {table};"
+            f"table[col sep=comma, {_column('x', 'x', x)}, {_column('y', end, y)}] {table};"
             for end in ("low", "high")
         ]
         lines.append(
@@ -134,9 +137,15 @@ def _of_series(one: Series, laid_out: DrawnSeries, number: int, options: str, cs
     every = max(len(one.points) // 8, 1)
     lines.append(
         f"\\addplot[{_look(laid_out.style, laid_out.dash)}, mark repeat={every}, {options}] "
-        f"table[col sep=comma, x=x, y=y] {table};"
+        f"table[col sep=comma, {_column('x', 'x', x)}, {_column('y', 'y', y)}] {table};"
     )
     return lines
+
+
+def _column(axis: str, name: str, unit: str) -> str:
+    """Return which column of the CSV an axis shows, and on which scale."""
+    scale = shown(1, unit)
+    return f"{axis}={name}" if scale == 1 else f"{axis} expr={scale:g}*\\thisrow{{{name}}}"
 
 
 def _of_limits(chart: LineChart) -> Iterator[str]:
@@ -184,6 +193,7 @@ def _look(style: int, dash: int) -> str:
 
 def _of_bars(chart: BarChart, csv: str, width: float) -> list[str]:
     several = len(chart.parts) > 1
+    unit = chart.quantity.unit
     has_intervals = not several and all(row.half is not None for row in chart.bars)
     names = folded_names(chart, width)
     options = [
@@ -199,12 +209,13 @@ def _of_bars(chart: BarChart, csv: str, width: float) -> list[str]:
     for part, name in enumerate(chart.parts):
         of = f"trellis{part % 8}"
         pattern = f", postaction={{pattern={_PATTERNS[part % 8]}, pattern color={of}}}" if part % 8 else ""
-        error = ", x error plus expr=\\thisrow{high}-\\thisrow{value}, x error minus expr=" \
-            "\\thisrow{value}-\\thisrow{low}" if has_intervals else ""  # fmt: skip
+        scale = shown(1, unit)
+        error = f", x error plus expr={scale:g}*(\\thisrow{{high}}-\\thisrow{{value}}), x error minus expr=" \
+            f"{scale:g}*(\\thisrow{{value}}-\\thisrow{{low}})" if has_intervals else ""  # fmt: skip
         bars = ", error bars/.cd, x dir=both, x explicit" if has_intervals else ""
         lines.append(
             f"\\addplot[draw={of}, fill={of}!28{pattern}, of={part}{bars}] "
-            f"table[col sep=comma, x=value, y=number{error}] {{\\figurefolder {csv}}};"
+            f"table[col sep=comma, {_column('x', 'value', unit)}, y=number{error}] {{\\figurefolder {csv}}};"
         )
         if several:
             lines.append(f"\\addlegendentry{{{_folded(name, width - _KEY)}}}")

@@ -14,7 +14,6 @@ from urllib.parse import quote
 from analysis.charts.bars import BarChart
 from analysis.charts.chart import LineChart
 from analysis.charts.heat_map import HeatMap
-from analysis.charts.numerals import shown_unit
 from analysis.charts.panels import Panels
 from analysis.charts.results import Results, ResultsError
 from analysis.charts.values import Drawn, values_of
@@ -135,7 +134,7 @@ def _of_lines(chart: LineChart) -> dict[str, Any]:
 
 
 def _quantity(title: str, unit: str) -> dict[str, str]:
-    return {"title": title, "unit": shown_unit(unit)}
+    return {"title": title, "unit": unit}
 
 
 def _figure_files(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from analysis.contract.formulas import defined
 from analysis.contract.measures import MeasureGroup, Tables, grouped, lower, share
 from analysis.measures.aggregates import share_of
 from analysis.measures.distributions import rounded
@@ -79,6 +80,33 @@ _MEASURES = {
     "insert_bytes_p98": lower("Inserting, 98th percentile", _A_SUBSCRIPTION, "Over peers."),
     "insert_bytes_max": lower("Inserting, maximum", _A_SUBSCRIPTION, "The peer with the most."),
 }
+_COSTS = (
+    ("publish", "event", "messages of publications and recoveries"),
+    ("matching", "event", "messages of publications and recoveries that are not of kind event"),
+    ("install", "subscription", "messages of subscribing"),
+    ("insert", "subscription", "those messages of subscribing"),
+)
+_FORMULAS = {
+    "delay_within_400_ms": "deliveries within 400 ms of the publication / deliveries",
+    "delay_within_1_s": "deliveries within 1,000 ms of the publication / deliveries",
+    "installed": "subscriptions that were stored / subscriptions",
+    "install_delay_ms*": (
+        "{statistic} over stored subscriptions of (time of the last storing - time of asking)"
+    ),
+    "install_within_600_ms": "subscriptions stored within 600 ms / subscriptions",
+    "install_within_1_s": "subscriptions stored within 1,000 ms / subscriptions",
+    "install_hops": "mean over stored subscriptions of the hops to the place that stored last",
+    "piece_delay_ms": (
+        "mean over parts of (time of the answer, or of storing if there is none, - time of asking)"
+    ),
+    "piece_within_600_ms": "parts stored and answered within 600 ms / parts",
+    "piece_within_1_s": "parts stored and answered within 1,000 ms / parts",
+    **{
+        f"{kind}_bytes{end}": f"{statistic} over peers of (bytes of {sent} sent by the peer / {each}s)"
+        for kind, each, sent in _COSTS
+        for end, statistic in ((f"_per_{each}_and_node", "mean"), ("*", "{statistic}"))
+    },
+}
 
 
 def _within(tables: Tables) -> DataFrame:
@@ -151,5 +179,7 @@ def _costs(tables: Tables) -> DataFrame:
     return tables["costs"].groupBy("trial").agg(*columns)
 
 
-BY_CONTENT = MeasureGroup(grouped(_HEADINGS, _MEASURES), (_within, _installations, _pieces, _costs))
+BY_CONTENT = MeasureGroup(
+    grouped(_HEADINGS, defined(_FORMULAS, _MEASURES)), (_within, _installations, _pieces, _costs)
+)
 """The measures of trials whose peers subscribe to ranges and sets of values."""

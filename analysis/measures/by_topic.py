@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from analysis.contract.formulas import defined
 from analysis.contract.measures import Measure, MeasureGroup, grouped, lower, share
-from analysis.measures.coverage import copies_and_messages, hit_ratio_after_joins, reach, reach_by_topic
+from analysis.measures.coverage import (
+    AFTER_JOIN_S,
+    copies_and_messages,
+    hit_ratio_after_joins,
+    reach,
+    reach_by_topic,
+)
 from analysis.measures.degrees import degrees
 from analysis.measures.filters import filter_traffic
-from analysis.measures.gradients import filters_kept, gradients
+from analysis.measures.gradients import LEVELS, filters_kept, gradients
 
 _HEADINGS = {
     "Delivery": ("hit_ratio", "coverage"),
@@ -71,14 +78,40 @@ _MEASURES = {
             "share",
             "Of copies that came by a gradient of this level.",
         )
-        for level in range(3)
+        for level in range(LEVELS)
     },
     "gradients_recovered": share(
         "Recovered by another gradient", "Of the false or stale ones; the others went on at random."
     ),
 }
+_FORMULAS = {
+    "coverage*": "{statistic} over events of (expected deliveries made / expected deliveries)",
+    "coverage_failed": "(events with expected deliveries made / expected deliveries < 0.05) / events",
+    "last_hop*": "{statistic} over events of (maximum over expected deliveries made of the hops)",
+    "hit_ratio_by_topic": "mean over topics of (expected deliveries made / expected deliveries)",
+    **{
+        f"hit_ratio_after_{begin}_s": "deliveries due that were made / deliveries due"
+        for begin in AFTER_JOIN_S
+    },
+    **{f"due_after_{begin}_s": "pairs of an event and a peer at which it is due" for begin in AFTER_JOIN_S},
+    "copies_per_delivery": "copies received / deliveries",
+    "messages_per_delivery": "messages received about events / deliveries",
+    "neighbours_sd": "standard deviation over peers of the different neighbours",
+    "neighbours_above_15": "peers with more than 15 different neighbours / peers with neighbours",
+    "neighbours_above_200": "peers with more than 200 different neighbours / peers with neighbours",
+    "filter_bytes_max": "maximum over peers of the bytes of neighbours' filters kept",
+    "filter_bytes_per_s": "bytes of GradientUpdate sent / time that peers were up",
+    "gradients_false": "copies for which the gradient ended / copies that came by a gradient",
+    **{
+        f"gradients_false_{level}": (
+            "copies for which the gradient ended / copies that came by a gradient of this level"
+        )
+        for level in range(LEVELS)
+    },
+    "gradients_recovered": "copies that found another gradient / copies for which the gradient ended",
+}
 BY_TOPIC = MeasureGroup(
-    grouped(_HEADINGS, _MEASURES),
+    grouped(_HEADINGS, defined(_FORMULAS, _MEASURES)),
     (
         *(reach, reach_by_topic, hit_ratio_after_joins, copies_and_messages),
         *(degrees, filters_kept, gradients, filter_traffic),

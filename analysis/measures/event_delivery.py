@@ -5,6 +5,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from analysis.contract.formulas import defined
 from analysis.contract.measures import Measure, MeasureGroup, Tables, grouped, lower
 from analysis.engine.one_partition import few
 from analysis.measures import clustering
@@ -176,6 +177,45 @@ _MEASURES = {
     "published": Measure("Events published", "events", None, "In the measure phase."),
     "expected": Measure("Expected deliveries", "deliveries", None, "The denominator of the hit ratio."),
 }
+_FORMULAS = {
+    "hit_ratio": "expected deliveries made / expected deliveries",
+    "hit_ratio_lowest": "minimum over intervals of (expected deliveries made / expected deliveries)",
+    "overhead": "unwanted copies / copies, each summed over peers",
+    "overhead_mean": "mean over peers with copies of (unwanted copies / copies)",
+    "overhead_messages": "unwanted messages / messages, each summed over peers",
+    "overhead_above_10": "(peers with unwanted copies / copies > 0.1) / peers",
+    "overhead_above_20": "(peers with unwanted copies / copies > 0.2) / peers",
+    "overhead_variation": (
+        "sample standard deviation / mean, both over intervals, of (unwanted copies / copies)"
+    ),
+    "delay_hops*": "{statistic} over deliveries of the hops of the first copy",
+    "delay_hops_fewest": "mean over deliveries of (minimum over copies of the hops)",
+    "delay_hops_variation": "sample standard deviation / mean, both over intervals, of the mean hops",
+    "delay_ms*": "{statistic} over deliveries of (time of delivery - time of publication)",
+    "duplicates": "(max(copies - 1, 0), summed over events and peers) / deliveries",
+    "repeated": "max(times handed to the application - 1, 0), summed over events and peers",
+    "messages_per_event": "messages of publications and recoveries / publications",
+    "bytes_per_event": "bytes of messages of publications and recoveries / publications",
+    "relays_per_event": "pairs of an event and a peer with unwanted messages of it / publications",
+    "relay_load*": "{statistic} over peers that are no relays or servers of the unwanted messages handled",
+    "relay_duty_load*": "{statistic} over relays and servers of the unwanted messages handled",
+    "relay_duty_share": "unwanted messages of relays and servers / unwanted messages of all peers",
+    "clusters_per_topic": "mean over topics with subscribers of the connected components",
+    "gateways_per_topic": "topics that a peer is a gateway of, summed over peers / topics with subscribers",
+    "overhead_popular": (
+        "unwanted copies / copies, each summed over events about these topics and over peers"
+    ),
+    **dict.fromkeys(
+        ("relays_per_event_1_100", "relays_per_event_101_300", "relays_per_event_301_on"),
+        "pairs of an event about these topics and a peer with unwanted messages of it / events about them",
+    ),
+    "popularity_exponent": "-(slope of the least-squares line of ln(rank) over ln(subscribers))",
+    "tree_depth": "mean over events of (most - fewest hops of an EventData message + 1)",
+    "ring_similarity": "mean over peers of (topics of both / topics of either); maximum over rings",
+    "ring_similarity_end": "mean over peers of (topics of both / topics of either); maximum over rings",
+    "published": "publications",
+    "expected": "pairs of an event and a peer at which it is expected",
+}
 
 
 def _deliveries(tables: Tables) -> DataFrame:
@@ -289,7 +329,7 @@ def _gateways(tables: Tables) -> DataFrame:
 
 
 EVENTS = MeasureGroup(
-    grouped(_HEADINGS, _MEASURES),
+    grouped(_HEADINGS, defined(_FORMULAS, _MEASURES)),
     (
         *(_deliveries, _in_time, _overhead, _publications, _clusters, _gateways),
         *(clustering.ring_similarity_at_start, clustering.ring_similarity_at_end, clustering.tree_depth),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from analysis.contract.formulas import defined
 from analysis.contract.measures import Measure, MeasureGroup, Tables, grouped, lower
 from analysis.measures.clustering import in_degree
 from analysis.measures.successors import wrong_successors
@@ -94,6 +95,24 @@ _MEASURES = {
         "Cut off or damaged parts of the trial's OTLP files.",
     ),
 }
+_FORMULAS = {
+    "bytes_per_s": "bytes sent / time that peers were up",
+    "maintenance_messages_per_s": "messages sent by timers / time that peers were up",
+    "maintenance_bytes_per_s": "bytes sent by timers / time that peers were up",
+    "neighbours*": "{statistic} over peers with links of the different neighbours",
+    "in_degree_ratio": (
+        "(maximum over peers of the long links that end at it) / (long links / peers with long links)"
+    ),
+    "wrong_successors": "successor links to another peer than the next on the ring / successor links",
+    "peers_up": "time that peers were up in the measure phase / length of the measure phase",
+    "peers_away": "peers that were away",
+    "attacked_messages": "messages that attackers dropped, delayed, changed or made up",
+    "link_drops": "messages dropped by queues of links",
+    "processing_drops": "messages dropped by busy peers",
+    "lost_spans": "spans not recorded, summed over hosts",
+    "dropped_envelopes": "messages dropped by queues of hosts, summed over hosts",
+    "lost_telemetry": "bytes that could not be read, summed over files",
+}
 
 
 def _traffic(tables: Tables) -> DataFrame:
@@ -173,7 +192,7 @@ def _unreadable(tables: Tables) -> DataFrame:
 
 
 EVERY_TRIAL = MeasureGroup(
-    grouped(_HEADINGS, _MEASURES),
+    grouped(_HEADINGS, defined(_FORMULAS, _MEASURES)),
     (
         _traffic,
         _absences,

@@ -9,6 +9,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from analysis.contract.formulas import defined
 from analysis.contract.measures import MeasureGroup, Tables, grouped, lower, share
 
 _MOST_SOURCES: Final = 1000
@@ -34,6 +35,11 @@ _MEASURES = {
         "Of the peers that are up at the end of the measure phase, with or without links: the most that are "
         "connected with each other by links in any direction.",
     ),
+}
+_FORMULAS = {
+    "path_length": "mean over ordered pairs of peers with a path of the links of the shortest path",
+    "clustering": "mean over peers of (pairs of neighbours that are neighbours / pairs of neighbours)",
+    "largest_part": "peers of the largest connected part / peers that are up",
 }
 
 
@@ -81,5 +87,5 @@ def measure_graph(up: np.ndarray, peers: np.ndarray, neighbours: np.ndarray) -> 
     }
 
 
-LINK_GRAPH = MeasureGroup(grouped({"Overlay": tuple(_MEASURES)}, _MEASURES), (_graph,))
+LINK_GRAPH = MeasureGroup(grouped({"Overlay": tuple(_MEASURES)}, defined(_FORMULAS, _MEASURES)), (_graph,))
 """The measures of the graph of links, for kinds of workload whose peers need no more than neighbours."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from analysis.contract.formulas import defined
 from analysis.contract.measures import Measure, MeasureGroup, Tables, grouped, lower, share
 from analysis.engine.one_partition import few
 from analysis.measures.aggregates import share_of
@@ -78,6 +79,38 @@ _MEASURES = {
     "plumtree_prunes_later": lower(
         "PRUNE from the second message on", "messages", "For a message, mean over these messages."
     ),
+}
+_FORMULAS = {
+    "broadcast_reliability": "mean over messages of (expected peers reached / expected peers)",
+    "broadcast_atomic": "messages that reached all expected peers / messages expected at some peer",
+    "broadcast_reliability_first": "expected peers reached / expected peers, of the first message",
+    "broadcast_redundancy": "mean over messages of (payload messages received / peers reached - 1)",
+    "broadcast_redundancy_first": "payload messages received / peers reached - 1, of the first message",
+    "broadcast_redundancy_later": (
+        "mean over messages but the first of (payload messages received / peers reached - 1)"
+    ),
+    "broadcast_surplus_first": (
+        "payload messages received - (directed links - peers reached), of the first message"
+    ),
+    "broadcast_reliability_after_fault": "expected peers reached / expected peers, of that message",
+    "broadcast_redundancy_after_fault": "payload messages received / peers reached - 1, of that message",
+    "broadcast_redundancy_mended": (
+        "mean over later messages of (payload messages received / peers reached - 1)"
+    ),
+    "broadcast_control": (
+        "(messages received without payload, summed) / (peers reached, summed), over messages"
+    ),
+    "broadcast_last_ms": "mean over messages of (time of the last expected delivery - time of sending)",
+    "broadcast_last_hops": "mean over messages of (maximum over expected deliveries of the hops)",
+    **{
+        f"broadcast_ms_{percent}": (
+            f"mean over messages of (time until {percent} % of the expected peers had it - time of sending)"
+        )
+        for percent in (50, 90, 99)
+    },
+    "broadcasts": "messages sent to all",
+    "plumtree_grafts_later": "GRAFT messages caused by messages but the first / messages but the first",
+    "plumtree_prunes_later": "PRUNE messages caused by messages but the first / messages but the first",
 }
 _REPAIRS = {"plumtree_grafts_later": "PlumtreeGraft", "plumtree_prunes_later": "PlumtreePrune"}
 _ANNOUNCEMENT = "PlumtreeIHave"
@@ -163,7 +196,7 @@ _OF_PARTS = (
     *("broadcast_last_ms", "broadcast_last_hops", "broadcast_ms_50", "broadcast_ms_90", "broadcast_ms_99"),
 )
 BROADCAST = MeasureGroup(
-    grouped(_HEADINGS, _MEASURES),
+    grouped(_HEADINGS, defined(_FORMULAS, _MEASURES)),
     (_broadcasts, _surplus, _after_faults, _repairs),
     of_parts={_broadcasts: _OF_PARTS},
 )

@@ -7,6 +7,7 @@ from typing import Final
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from analysis.contract.formulas import defined
 from analysis.contract.measures import MeasureGroup, Tables, grouped, lower
 
 _WITHIN = 0.01
@@ -30,6 +31,20 @@ _MEASURES = {
         "s",
         "As for the hit ratio, of the maintenance messages of a peer, but for the mean from an interval on "
         "alone: it is at most 1 % more than before, and less counts as back.",
+    ),
+}
+_FORMULAS = {
+    "recovery_s": (
+        "maximum over faults of (begin of the first interval with the ratio >= 0.99 of before - end of the "
+        "fault)"
+    ),
+    "lookup_recovery_s": (
+        "maximum over faults of (begin of the first interval with the ratio >= 0.99 of before - end of the "
+        "fault)"
+    ),
+    "maintenance_recovery_s": (
+        "maximum over faults of (begin of the first interval with the mean <= 1.01 of before - end of the "
+        "fault)"
     ),
 }
 
@@ -114,6 +129,9 @@ def _ratio(part: str, whole: str) -> Column:
 
 
 RECOVERY = MeasureGroup(
-    grouped({"Recovery": ("recovery", "lookup_recovery", "maintenance_recovery")}, _MEASURES), (_longest,)
+    grouped(
+        {"Recovery": ("recovery", "lookup_recovery", "maintenance_recovery")}, defined(_FORMULAS, _MEASURES)
+    ),
+    (_longest,),
 )
 """The measures of trials that have faults."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from analysis.contract.formulas import defined
 from analysis.contract.measures import Measure, MeasureGroup, Tables, grouped, lower
 from analysis.tables.roles import without_attackers
 
@@ -141,8 +142,17 @@ _MEASURES = {
         for after in AFTER
     },
 }
+_FORMULAS = {
+    "mesh_degree*": "{statistic} over peers with a mesh of its members",
+    "mesh_one_end": "pairs of a peer and a mesh member without the peer in its own mesh",
+    "mesh_copies_over_degree": "copies received / deliveries - (mean mesh degree - 1)",
+    "mesh_attackers": "attackers among members / members, of meshes of peers that behave well",
+    "mesh_honest_min": "minimum over peers that behave well of the members of its mesh that behave well",
+    "mesh_honest_target": "members that behave well of the target's mesh",
+    **{f"mesh_attackers_{after}_s": "attackers among members / members, at that time" for after in AFTER},
+}
 GOSSIPSUB = MeasureGroup(
-    grouped({"Mesh": ("mesh_",)}, _MEASURES),
+    grouped({"Mesh": ("mesh_",)}, defined(_FORMULAS, _MEASURES)),
     (_degrees, _copies, _honest, _over_time),
     systems=("gossipsub", "gossipsub-broadcast"),
 )

@@ -8,6 +8,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from analysis.contract.formulas import defined
 from analysis.contract.measures import MeasureGroup, Tables, grouped, lower, share
 from emulator.contract.identifiers import decode
 
@@ -129,8 +130,16 @@ _MEASURES = {
         "Share of the k closest that a lookup found", "Of the k closest of the same peers, mean."
     ),
 }
+_FORMULAS = {
+    "lookup_requests": "mean over lookups of the FIND_NODE requests of the origin",
+    "lookup_took_ms": "mean over lookups of (time of the end - time of the beginning)",
+    "lookup_depth": "mean over lookups of the steps to the peers that it found",
+    "lookup_found_closest": "lookups whose first peer is the closest / lookups",
+    "lookup_found_all": "lookups that found exactly the k closest peers / lookups",
+    "lookup_found_share": "mean over lookups of (peers found of the k closest / k)",
+}
 KADEMLIA = MeasureGroup(
-    grouped(_HEADINGS, _MEASURES),
+    grouped(_HEADINGS, defined(_FORMULAS, _MEASURES)),
     (_means, _right),
     systems=("kademlia",),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from analysis.contract.formulas import defined
 from analysis.contract.measures import Measure, MeasureGroup, Tables, grouped, lower, share
 from analysis.measures.aggregates import share_of
 from analysis.measures.distributions import rounded
@@ -42,6 +43,18 @@ _MEASURES = {
         "others.",
     ),
     "lookups": Measure("Lookups", "", None, "Of the measure phase, but for those of the trial's last 5 s."),
+}
+_FORMULAS = {
+    "lookup_success": "lookups delivered at the right peer / lookups",
+    "lookup_success_lowest": "minimum over intervals of (lookups delivered at the right peer / lookups)",
+    "lookup_delivered": "lookups delivered / lookups",
+    "lookup_hops*": "{statistic} over lookups delivered of the hops",
+    "lookup_delay_ms*": "{statistic} over lookups delivered of (time of delivery - time of asking)",
+    "delay_penalty": (
+        "(mean over lookups of d) / (mean over lookups of s), d the delay, s the straight one-way delay"
+    ),
+    "delay_penalty_mean": "mean over lookups of (d / s), d the delay, s the straight one-way delay",
+    "lookups": "lookups that count",
 }
 
 
@@ -86,7 +99,7 @@ def _in_time(tables: Tables) -> DataFrame:
 
 
 LOOKUPS = MeasureGroup(
-    grouped(_HEADINGS, _MEASURES),
+    grouped(_HEADINGS, defined(_FORMULAS, _MEASURES)),
     (_lookups, _in_time),
     zero=("lookups",),
     of_parts={_lookups: [name for name in _MEASURES if name != "lookup_success_lowest"]},
@@ -95,13 +108,16 @@ LOOKUPS = MeasureGroup(
 TIMEOUTS = MeasureGroup(
     grouped(
         _HEADINGS,
-        {
-            "lookup_timeouts": lower(
-                "Peers found silent, a lookup",
-                "",
-                "Times that a peer did not answer a lookup in time, over the number of lookups.",
-            )
-        },
+        defined(
+            {"lookup_timeouts": "time-outs of messages of lookups / lookups"},
+            {
+                "lookup_timeouts": lower(
+                    "Peers found silent, a lookup",
+                    "",
+                    "Times that a peer did not answer a lookup in time, over the number of lookups.",
+                )
+            },
+        ),
     ),
     (_timeouts,),
     systems=_TELLING,

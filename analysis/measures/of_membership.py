@@ -5,6 +5,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from analysis.contract.formulas import defined
 from analysis.contract.measures import Measure, MeasureGroup, Tables, grouped, lower, share
 from analysis.engine.one_partition import few
 from emulator.contract.membership_service import PERIOD
@@ -128,6 +129,46 @@ _MEASURES = {
     ),
     "bytes_a_period": lower("Bytes a member and period", "bytes", "As messages, of their bytes."),
 }
+_PLURALS = {"crash": "crashes", "leave": "leaves", "join": "joins"}
+_FORMULAS = {
+    **{
+        f"{change}_{when}_s*": (
+            f"{{statistic}} over {plural} of (time at which the {which} member knew - time of the {change})"
+        )
+        for change, plural in _PLURALS.items()
+        for when, which in (("first", "first"), ("all", "last"))
+    },
+    **{
+        f"{change}_known": f"members that learnt of it / members that were to, each summed over {plural}"
+        for change, plural in _PLURALS.items()
+    },
+    "crash_detected": "crashes that some member declared / crashes",
+    "detection_periods": (
+        "mean over crashes noticed of max(ceil((t - T) / T), 1), t the time to the first notice, T the period"
+    ),
+    "dissemination_periods": (
+        "mean over crashes noticed by all of (time to the last notice - time to the first) / T, T the period"
+    ),
+    "join_dissemination_periods": (
+        "mean over joins noticed by all of (time to the last notice - time to the first) / T, T the period"
+    ),
+    "changes": "joins, leaves and crashes",
+    "view_accuracy": (
+        "1 - time that members were wrong about another / time of all pairs of a member that was up and "
+        "another"
+    ),
+    "view_recovery_s": "max(end of the last interval with a wrong member - end of the last fault, 0)",
+    "false_positives": "reports that a member failed or left while it was up, of members not disturbed",
+    "false_positives_healthy": "those of the false positives that members not disturbed made",
+    "false_positive_members": "different members that the false positives are about",
+    "suspicions": "reports that a member is suspected while it was up, of members not disturbed",
+    "disturbed_false_positives": (
+        "reports that a member failed or left while it was up, of disturbed members"
+    ),
+    "probe_failures": "probes that failed / probes",
+    "messages_a_period": "messages sent by timers * period / time that members were up",
+    "bytes_a_period": "bytes sent by timers * period / time that members were up",
+}
 
 
 def _periods(tables: Tables) -> DataFrame:
@@ -221,7 +262,7 @@ _ALARMS = (
     "disturbed_false_positives",
 )
 MEMBERSHIP = MeasureGroup(
-    grouped(_HEADINGS, _MEASURES),
+    grouped(_HEADINGS, defined(_FORMULAS, _MEASURES)),
     (_of_changes, _of_alarms, _of_errors, _probes, _load),
     zero=(*_ALARMS, "changes"),
     of_parts={_accuracy: ("view_accuracy",), _of_alarms: _ALARMS},

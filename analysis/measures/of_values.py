@@ -5,6 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from analysis.contract.formulas import defined
 from analysis.contract.measures import Measure, MeasureGroup, Tables, grouped, lower, share
 from analysis.measures.aggregates import mean_ms, share_of
 from analysis.measures.distributions import rounded
@@ -44,6 +45,22 @@ _MEASURES = {
     ),
     "gets": Measure("Gets", "", None, "That count: of values that some put had stored before."),
 }
+_FORMULAS = {
+    "get_success": "gets that found the value / gets",
+    "get_stale": (
+        "gets that found an older version than the newest that was stored / gets that found the value"
+    ),
+    "get_delay_ms*": "{statistic} over gets that found the value of (time of the answer - time of asking)",
+    "get_hops": "mean over gets that found the value of the hops to the peer that answered",
+    "get_messages": "mean over gets of the messages handled",
+    "get_bytes": "mean over gets of the bytes of the messages handled",
+    "put_success": "puts with a confirmed copy / puts",
+    "put_copies": "mean over puts of the confirmed copies",
+    "put_delay_ms": "mean over puts of (time of the last answer - time of asking)",
+    "put_bytes": "mean over puts of the bytes of the messages handled",
+    "value_load": "(maximum over peers of a) / (mean over peers of a), a the answers with a value",
+    "gets": "gets that count",
+}
 
 
 def _gets(tables: Tables) -> DataFrame:
@@ -82,7 +99,7 @@ def _load(tables: Tables) -> DataFrame:
 
 
 VALUES = MeasureGroup(
-    grouped(_HEADINGS, _MEASURES),
+    grouped(_HEADINGS, defined(_FORMULAS, _MEASURES)),
     (_gets, _puts, _load),
     zero=("gets",),
     of_parts={

@@ -7,6 +7,7 @@ from typing import Final
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from analysis.contract.formulas import defined
 from analysis.contract.measures import Measure, MeasureGroup, Tables, grouped
 
 _HEADINGS = {
@@ -82,6 +83,28 @@ _TOLD: Final = {
     ),
 }
 """The title, unit and meaning of each measure, by name."""
+_FORMULAS = {
+    "network_cost_ms": "mean over events of (one-way delay, summed over copies)",
+    "network_cost_ideal_ms": (
+        "mean over events of the length, in one-way delays, of the minimum spanning tree"
+    ),
+    "network_cost_over_ideal": "(cost, summed over events) / (ideal cost, summed over events)",
+    "copies_per_event": "mean over events of the copies",
+    "uninterested_per_event": "mean over events that some peer handled of the unwanted copies",
+    "interested_per_event": "mean over events of the servers that want it",
+    "table_entries*": "{statistic} over servers of the subscriptions of others held",
+    "searches_per_event*": "({statistic} over servers of the searches in the measure phase) / publications",
+    "comparisons_per_event*": (
+        "({statistic} over servers of the comparisons in the measure phase) / publications"
+    ),
+    "server_copies*": "({statistic} over servers of the copies sent and received) / publications",
+    "server_copies_max_over_mean": (
+        "(maximum over servers of c) / (mean over servers of c), c the copies sent and received"
+    ),
+    "server_copies_jain": (
+        "(c, summed over n servers)^2 / (n * (c^2, summed over servers)), c the copies sent and received"
+    ),
+}
 _HIGHER_IS_BETTER: Final = {"server_copies_jain"}
 _NEITHER: Final = {"interested_per_event", "network_cost_ideal_ms"}
 
@@ -127,15 +150,18 @@ def _servers(tables: Tables) -> DataFrame:
 ROUTING = MeasureGroup(
     grouped(
         _HEADINGS,
-        {
-            name: Measure(
-                title,
-                unit,
-                None if name in _NEITHER else "higher" if name in _HIGHER_IS_BETTER else "lower",
-                about,
-            )
-            for name, (title, unit, about) in _TOLD.items()
-        },
+        defined(
+            _FORMULAS,
+            {
+                name: Measure(
+                    title,
+                    unit,
+                    None if name in _NEITHER else "higher" if name in _HIGHER_IS_BETTER else "lower",
+                    about,
+                )
+                for name, (title, unit, about) in _TOLD.items()
+            },
+        ),
     ),
     (_events, _servers),
 )

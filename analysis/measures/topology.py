@@ -7,6 +7,7 @@ from typing import Final
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from analysis.contract.formulas import defined
 from analysis.contract.measures import Measure, MeasureGroup, Tables
 
 _TOLD: Final = {
@@ -36,6 +37,16 @@ _TOLD: Final = {
     ),
 }
 """The title, unit and meaning of each measure, by name."""
+_FORMULAS = {
+    "cliques": "connected groups of mates",
+    "clique_rtt_ms": "mean over pairs of servers in one clique of the round trip",
+    "cliques_over_hac": "cliques / cliques of HAC",
+    "clique_rtt_over_hac": "mean round trip inside a clique / that inside a clique of HAC",
+    "trees_over_spanning": (
+        "(delays of the links, summed over whole trees) / (lengths of their minimum spanning trees, summed)"
+    ),
+    "trees_whole": "trees in one part / trees",
+}
 _HIGHER_IS_BETTER: Final = {"trees_whole"}
 _NEITHER: Final = {"cliques"}
 
@@ -70,15 +81,18 @@ def _trees(tables: Tables) -> DataFrame:
 
 
 TOPOLOGY = MeasureGroup(
-    {
-        name: Measure(
-            title,
-            unit,
-            None if name in _NEITHER else "higher" if name in _HIGHER_IS_BETTER else "lower",
-            about,
-        )
-        for name, (title, unit, about) in _TOLD.items()
-    },
+    defined(
+        _FORMULAS,
+        {
+            name: Measure(
+                title,
+                unit,
+                None if name in _NEITHER else "higher" if name in _HIGHER_IS_BETTER else "lower",
+                about,
+            )
+            for name, (title, unit, about) in _TOLD.items()
+        },
+    ),
     (_cliques, _trees),
 )
 """The measures of trials whose servers may form cliques and trees."""

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 import pyarrow.compute as pc
 
 from analysis.charts.chart import Quantity, Series, line_chart
-from analysis.charts.results import Results, varied_keys
+from analysis.charts.results import Results, values_label, varied_keys
 from analysis.charts.time_line import Mark, Moves
 from analysis.contract.figures import Chart, Figure
 from analysis.report.figures_shown import drawn
 from analysis.report.over_seeds import mean_points, seeds, told
 from emulator.files.quantities import parse_duration
+
+_DECIDING: Final = ("churn", "peers", "phases", "faults")
+"""The parts of an experiment that decide when peers join and leave."""
+_MOST_SETTINGS: Final = 4
+"""The most settings whose joins and leaves stand above a chart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +70,13 @@ PEERS_UP = curve(
         Quantity("peers"),
     )
 )  # fmt: skip
+TRAFFIC: Final = curve(
+    Curve(
+        "maintenance_bytes", "time-maintenance-bytes", "Maintenance traffic in time",
+        "What a peer that is up sends by timers, not for an operation, in each interval.",
+        Quantity("maintenance", "bytes/s a peer"),
+    )
+)  # fmt: skip
 
 
 def moments(results: Results) -> list[Mark]:
@@ -91,18 +103,29 @@ def moments_of(results: Results, variant: Mapping[str, Any]) -> Iterator[Mark]:
         yield _mark("attackers", attackers)
 
 
-def moves(results: Results) -> Moves | None:
-    """Return when peers joined and left; None if that is not told, or is not the same in all variants."""
-    varied = [key.split(".")[0] for key in varied_keys(results.variants)]
-    trials = next((trials for _, trials in seeds(results)), [])
-    if not results.has("sessions") or not trials or {"churn", "peers", "phases"} & set(varied):
-        return None
+def moves(results: Results) -> list[Moves]:
+    """Return when peers joined and left in each setting of the keys that decide it, at most
+    `_MOST_SETTINGS` of those that figures show; none if that is not told."""
+    if not results.has("sessions"):
+        return []
+    keys = [key for key in varied_keys(results.variants) if key.split(".")[0] in _DECIDING]
+    values = {results.labels[v["variant"]]: v["values"] for v in results.variants}
+    first: dict[str, Moves] = {}
+    for label, trials in seeds(results):
+        words = values_label(values[label], keys)
+        if words not in first:
+            first[words] = _moves_of(results, trials, words)
+    found = list(first.values())
+    return found if len(found) <= _MOST_SETTINGS else []
+
+
+def _moves_of(results: Results, trials: Sequence[str], words: str) -> Moves:
     columns = ["start_s", "end_s", "ended"]
     tables = [table for trial in trials if (table := results.table("sessions", trial, columns)) is not None]
     joins = [at for table in tables for at in table["start_s"].drop_null().to_pylist()]
     left = [table.filter(pc.field("ended") != "trial end") for table in tables]
     leaves = [at for table in left for at in table["end_s"].drop_null().to_pylist()]
-    return Moves(joins, leaves, len(trials))
+    return Moves(joins, leaves, len(trials), words)
 
 
 def _mark(name: str, asked: Mapping[str, Any]) -> Mark:

@@ -101,9 +101,10 @@ def _rows(chart: BarChart | Drawing) -> dict[str, Any]:
     """Return what the script makes files of: the values of a chart, and the axis and limits of bars."""
     values = values_of(chart)
     rows = [[None if cell != cell else cell for cell in row] for row in values.rows]  # JSON has no NaN
-    told = {"columns": values.columns, "rows": rows}
+    told: dict[str, Any] = {"columns": values.columns, "rows": rows}
     if isinstance(chart, Drawing):
         return told
+    told["scale"] = _scale(chart.quantity.unit)
     limits = [
         [number, _shown(each.ends, chart.quantity.unit), each.high is None]
         for number, bar in enumerate(chart.bars)
@@ -127,7 +128,13 @@ def _points(chart: LineChart) -> dict[str, Any]:
         "x": _axis(chart.x, chart.x_ticks),
         "y": _axis(chart.y, chart.y.ticks()),
         "limits": limits,
+        "scales": [_scale(x.unit), _scale(y.unit)],
     }
+
+
+def _scale(unit: str) -> float:
+    """Return what a value is multiplied with before it is shown."""
+    return numerals.shown(1.0, unit)
 
 
 def _axis(axis: Axis, ticks: Sequence[Tick]) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from analysis.report.by_fault import BY_FAULT
 from analysis.report.by_region import BY_REGION
 from analysis.report.figures_by_variant import MAINTENANCE
 from analysis.report.figures_links import LINKS_IN_TIME
-from analysis.report.figures_time import PEERS_UP
+from analysis.report.figures_time import PEERS_UP, TRAFFIC
 from analysis.report.link_section import LINKS
 from analysis.report.lost_section import LOST
 from analysis.report.missed_section import MISSED
@@ -143,6 +143,7 @@ def _figures(known: Sequence[Kind], troubles: list[Trouble]) -> list[Brought[Fig
             for kind in known
             for figure in kind.analysis.figures
         ),
+        Brought(TRAFFIC, "maintenance traffic in time"),
         Brought(MAINTENANCE, "maintenance traffic"),
         Brought(DEGREES, "neighbours of a peer"),
         *of_packages,

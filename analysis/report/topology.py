@@ -1,17 +1,19 @@
 """This module shows the overlay at the end of the measure phase: how many neighbours peers have, how
-clustered they are beside a random graph of the same size, and a drawing."""
+clustered they are and how far apart beside a random graph of the same size, and a drawing."""
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
-from typing import Final
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from analysis.charts.chart import Quantity, Series, line_chart
+from analysis.charts.numerals import estimate
 from analysis.charts.results import Results
 from analysis.contract.figures import Block, Chart, Figure, Rows, Section, Text
 from analysis.report.figures_shown import drawn
@@ -20,13 +22,20 @@ from analysis.report.overlay_drawings import overlay_drawings
 
 _MOST_PEERS: Final = 500
 """The most peers whose neighbours are looked at for the clustering: of more, each n-th is one."""
+_MOST_SOURCES: Final = 50
+"""The most peers from which shortest paths are followed: of more, each n-th is one."""
 _ABOUT: Final = (
     "Links that peers reported at the end of the measure phase, on all channels, in either direction; links "
     "to peers that are gone count as long as they are reported. The "
     "clustering coefficient of a peer is the share of pairs of its neighbours that are linked themselves; "
     f"the mean is of at most {_MOST_PEERS} peers with two neighbours or more. A random graph with as many "
-    "peers and links has the mean number of neighbours over the number of peers."
+    "peers and links has the mean number of neighbours over the number of peers. Shortest paths are along "
+    "these links, to all peers that can be reached from each of at most "
+    f"{_MOST_SOURCES} peers; those of a "
+    "random graph of n peers with k neighbours have (ln n - 0.577) / ln k + 1/2 hops (Fronczak et al., 2004)."
 )
+_WRONG: Final = "wrong_successors"
+_EULER: Final = 0.5772156649
 Neighbours = dict[int, set[int]]
 
 
@@ -66,23 +75,39 @@ def _shares(links: pa.Table | None) -> dict[float, float]:
 def _write(results: Results) -> Iterator[Block]:
     if not results.has("links"):
         return
-    rows = []
+    rows: list[Sequence[str]] = []
+    wrong = {results.labels[v["variant"]]: _wrong(v) for v in results.variants}
+    has_ring = any(wrong.values())
     for label, trials in seeds(results):
         graphs = [graph for trial in trials if (graph := _graph(_links(results, trial)))]
         if graphs:
             degrees = [sum(map(len, graph.values())) / len(graph) for graph in graphs]
-            random = [degree / len(graph) for degree, graph in zip(degrees, graphs, strict=True)]
+            sized = list(zip(degrees, map(len, graphs), strict=True))
+            random = [degree / peers for degree, peers in sized]
+            paths = [random_path(peers, degree) for degree, peers in sized]
             rows.append(
                 (
                     label if len(results.variants) > 1 else "all peers",
                     *(mean_text([len(graph) for graph in graphs]), mean_text(degrees)),
                     *(mean_text(list(map(clustering, graphs)), "share"), mean_text(random, "share")),
+                    *(mean_text(list(map(shortest_path, graphs)), "hops"), mean_text(paths, "hops")),
+                    *((wrong[label],) if has_ring else ()),
                 )
             )
     if rows:
         yield Text(told(_ABOUT, results, "Numbers"))
-        yield Rows(("Overlay", "Peers with links", "Neighbours", "Clustering", "Of a random graph"), rows)
+        columns = ("Overlay", "Peers with links", "Neighbours", "Clustering", "of a random graph")
+        paths_of = ("Shortest paths", "of a random graph")
+        yield Rows((*columns, *paths_of, *(("Peers with a wrong successor",) if has_ring else ())), rows)
         yield from overlay_drawings(results)
+
+
+def _wrong(variant: Mapping[str, Any]) -> str:
+    """Return the share of peers with a wrong successor in words, empty if it was not measured."""
+    found = variant["measures"].get(_WRONG) or {}
+    if found.get("mean") is None:
+        return ""
+    return f"{estimate(found['mean'], found.get('ci95'), 'share')}\N{NO-BREAK SPACE}%"
 
 
 def _graph(links: pa.Table | None) -> Neighbours:
@@ -104,6 +129,27 @@ def clustering(graph: Mapping[int, set[int]]) -> float | None:
         pairs = len(graph[peer]) * (len(graph[peer]) - 1) / 2
         found.append(sum(two in graph[one] for one, two in combinations(graph[peer], 2)) / pairs)
     return sum(found) / len(found) if found else None
+
+
+def shortest_path(graph: Mapping[int, set[int]]) -> float | None:
+    """Return the mean hops of the shortest paths from some peers to all that they reach; None without
+    links."""
+    peers = sorted(graph)
+    hops = reached = 0
+    for source in peers[:: -(-len(peers) // _MOST_SOURCES) or 1]:
+        seen, border, distance = {source}, {source}, 0
+        while border := set[int]().union(*(graph[peer] for peer in border)) - seen:
+            distance += 1
+            seen |= border
+            hops += distance * len(border)
+        reached += len(seen) - 1
+    return hops / reached if reached else None
+
+
+def random_path(peers: int, degree: float) -> float | None:
+    """Return the mean hops of the shortest paths of a random graph; None for fewer than two neighbours, whose
+    graph falls apart."""
+    return (math.log(peers) - _EULER) / math.log(degree) + 0.5 if degree >= 2 else None
 
 
 DEGREES: Final = Figure(_degrees)

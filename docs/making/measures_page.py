@@ -18,8 +18,16 @@ measures, by these names. A report shows those that its trials have. The unit `s
 written in percent. Measures marked *part* can be had of a part of a trial, such as `during split` or
 `from 20 s`. What systems report of their own states are the measures `state.NAME`; the pages of systems name
 them. Packages [bring measures of their own](../measures.md).
+
+The column *formula* says how the number of a trial is made, from what happened in its measure phase. Means
+over trials and their intervals are made from these numbers. A *copy* is a message that carries an event, a
+*delivery* an event that a peer's application got, and a *message* any message that an operation causes. A
+copy is *unwanted* where the peer had not asked for the event. A percentile lies between the two nearest
+values, in proportion; delays in ms are first rounded to 0.01 ms for it. Standard deviations are those of a
+whole population, if *sample* does not stand before them. Where the lower part of a fraction is 0, or a mean
+is over nothing, the measure counts as not measured.
 """
-_TABLE = "| measure | unit | better | part | meaning |\n|---|---|---|---|---|\n"
+_TABLE = "| measure | unit | better | part | meaning | formula |\n|---|---|---|---|---|---|\n"
 
 
 def measures_page() -> str:
@@ -50,4 +58,5 @@ def _rows(group: MeasureGroup) -> Iterator[str]:
         needs = f" Only where `{RECOVERS[name]}` is measured." if name in RECOVERS else ""
         text = f"{measure.title}. {measure.about}{needs}".replace("|", "\\|").replace("\n", " ")
         part = "part" if name in of_parts else ""
-        yield f"| `{name}` | {measure.unit} | {measure.better or ''} | {part} | {text} |\n"
+        cells = (f"`{name}`", measure.unit, measure.better or "", part, text, measure.formula)
+        yield f"| {' | '.join(cells)} |\n"

@@ -6,8 +6,10 @@ left to `make environment`.
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 from setuptools.build_meta import build_editable as build_editable
 from setuptools.build_meta import build_sdist as build_sdist
@@ -27,7 +29,8 @@ _MESSAGES = "trellis.v1"
 
 
 class BuildPackages(build_py):  # type: ignore[misc]
-    """Writes the messages and compiles the protocols, unless that was done, and collects all packages."""
+    """Writes the messages and compiles the protocols, unless that was done, and collects all packages and the
+    experiments."""
 
     def run(self) -> None:
         """Raises CalledProcessError if a part of it fails."""
@@ -39,6 +42,11 @@ class BuildPackages(build_py):  # type: ignore[misc]
             if WHY_INTERPRETED:
                 subprocess.run([sys.executable, "-m", "emulator.compiler.build"], cwd=ROOT, check=True)
         super().run()
+        if not self.editable_mode:
+            # `trellis.experiments` is no package: the files are found by `emulator.experiment.file.shipped`.
+            target = Path(self.build_lib) / "trellis" / "experiments"
+            shutil.rmtree(target, ignore_errors=True)
+            shutil.copytree(ROOT / "experiments", target)
 
 
 class PlatformWheel(bdist_wheel):  # type: ignore[misc]

@@ -70,7 +70,7 @@ def test_the_index_tells_of_each_file_what_it_shows_and_how_it_is_made_anew(run:
     assert {entry["file"] for entry in entries} == {p.name for p in folder.iterdir()} - {"index.json"}
     (entry,) = [entry for entry in entries if entry["file"] == "sweep-hit_ratio.pdf"]
     assert entry["shows"] == "hit ratio" and entry["run"] == run.path.name and entry["valid"] is True
-    assert entry["y"] == {"title": "hit ratio", "unit": "%"} and entry["series"] == ["vitis", "rvr"]
+    assert entry["y"] == {"title": "hit ratio", "unit": "share"} and entry["series"] == ["vitis", "rvr"]
     before = (folder / entry["file"]).read_bytes()
     (folder / entry["file"]).unlink()
     assert exported(*entry["command"].split()[2:]).exit_code == 0
@@ -125,10 +125,10 @@ def test_the_values_of_a_figure_are_those_that_were_measured(run: RunDirectory, 
     with (tmp_path / "sweep-hit_ratio.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert [(row["series"], float(row["x"]), float(row["y"])) for row in rows][:2] == [
-        ("vitis", 4, 99.5),
-        ("vitis", 8, 99.5),
+        ("vitis", 4, 0.995),
+        ("vitis", 8, 0.995),
     ]
-    assert float(rows[0]["low"]) == pytest.approx(99.5 * 0.94)
+    assert float(rows[0]["low"]) == pytest.approx(0.995 * 0.94)
 
 
 def test_the_measures_as_rows_carry_system_variant_and_what_was_varied(

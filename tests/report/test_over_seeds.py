@@ -117,7 +117,8 @@ def test_the_interval_of_a_share_ends_at_none_and_at_all(
     assert lines is not None and bars is not None
     assert lines.columns[0].numbers == [ends]
     for chart in (lines, bars):
-        assert values_of(chart).rows[0][-3:] == pytest.approx(ends)
+        scale = 100 if unit == "share" else 1
+        assert [scale * end for end in values_of(chart).rows[0][-3:]] == pytest.approx(ends)
     drawn_bars = draw_bars(bars, 300.0).axes[0].containers
     whisker = next(each for each in drawn_bars if isinstance(each, ErrorbarContainer)).lines[2][0]
     assert [end[0] for end in whisker.get_segments()[0]] == pytest.approx(ends[1:])

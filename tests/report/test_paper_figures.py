@@ -59,4 +59,6 @@ def test_a_run_that_cannot_be_read_is_told_with_the_reason(
 def test_a_paper_that_is_not_there_is_refused_with_those_that_are(tmp_path: Path) -> None:
     done = CliRunner().invoke(app, ["figures", "nowhere", "--in", str(tmp_path)])
     assert done.exit_code == 2
-    assert "has no experiment file. Papers here: chord" in done.output.replace("\n", " ")
+    assert "nowhere is no paper and no folder of experiment files. Papers: chord" in done.output.replace(
+        "\n", " "
+    )

@@ -11,7 +11,7 @@ import pytest
 from analysis.charts.chart import LineChart
 from analysis.charts.results import Results
 from analysis.contract.figures import Rows
-from analysis.report.topology import DEGREES, TOPOLOGY, clustering
+from analysis.report.topology import DEGREES, TOPOLOGY, clustering, random_path, shortest_path
 from emulator.experiment.run.directory import RunDirectory
 
 LINKS = [(1, 2), (2, 1), (1, 3), (2, 3), (3, 4), (1, 1)]
@@ -49,7 +49,29 @@ def test_the_table_has_the_clustering_beside_that_of_a_random_graph(
     _, table, *_ = TOPOLOGY.write(with_links(make_run(), LINKS))
     assert isinstance(table, Rows)
     first = [cell.replace("\u2009", " ").replace("\N{NO-BREAK SPACE}", " ") for cell in table.rows[0]]
-    assert first == ["vitis, friends 4", "4.00 ± 0", "2.00 ± 0", "77.8 ± 0 %", "50.0 ± 0 %"]
+    assert first[:5] == ["vitis, friends 4", "4.00 ± 0", "2.00 ± 0", "77.8 ± 0 %", "50.0 ± 0 %"]
+    assert first[5:] == ["1.33 ± 0 hops", "1.67 ± 0 hops"]
+
+
+def test_shortest_paths_are_those_between_peers_that_are_connected() -> None:
+    line = {1: {2}, 2: {1, 3}, 3: {2}, 8: {9}, 9: {8}}
+    assert shortest_path(line) == pytest.approx((1 + 2 + 1 + 1 + 2 + 1 + 1 + 1) / 8)
+    assert shortest_path({}) is None
+
+
+def test_a_random_graph_of_a_thousand_peers_with_ten_neighbours_has_paths_of_about_three_hops() -> None:
+    assert random_path(1000, 10) == pytest.approx(3.25, abs=0.01)
+    assert random_path(1000, 1.5) is None
+
+
+def test_the_table_has_wrong_successors_where_peers_stand_on_a_ring(
+    make_run: Callable[..., RunDirectory],
+) -> None:
+    results = with_links(make_run(), LINKS)
+    results.variants[0]["measures"]["wrong_successors"] = {"mean": 0.02, "ci95": 0.01, "n": 2}
+    _, table, *_ = TOPOLOGY.write(results)
+    assert isinstance(table, Rows) and table.columns[-1] == "Peers with a wrong successor"
+    assert [row[-1] for row in table.rows[:2]] == ["2.0\u2009±\u20091.0\N{NO-BREAK SPACE}%", ""]
 
 
 def test_a_run_without_the_table_of_links_has_neither(make_run: Callable[..., RunDirectory]) -> None:

@@ -82,6 +82,16 @@ def test_the_median_publication_is_chosen_and_its_missed_peers_told(
     assert other.why == "the same publication in another system"
 
 
+def test_the_trees_of_one_event_in_two_systems_stand_side_by_side(
+    make_run: Callable[..., RunDirectory],
+) -> None:
+    page = write_report(make_run()).read_text()
+    section = page[page.index('<section id="tree">') :].partition("</section>")[0]
+    pair = section[section.index('<div class="pair">') :]
+    assert 'id="tree-drawing"' in pair and 'id="tree-2-drawing"' in pair
+    assert "<summary>Event" not in section
+
+
 def test_no_delivery_leaves_no_tree(make_run: Callable[..., RunDirectory]) -> None:
     run = make_run()
     summary = json.loads(run.summary.read_text())

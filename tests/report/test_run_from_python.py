@@ -23,7 +23,7 @@ def test_a_figure_is_had_by_its_name_with_its_values_and_as_a_file(run: trellis.
     assert figure.title == "hit ratio" and repr(figure) == "<Figure sweep-hit_ratio: hit ratio>"
     assert figure.data.columns.tolist() == ["number", "series", "x", "y", "low", "high"]
     of_rvr = figure.data[figure.data.series == "rvr"]
-    assert of_rvr.x.tolist() == [4, 8, 12] and of_rvr.y.tolist() == pytest.approx([93, 93, 93])
+    assert of_rvr.x.tolist() == [4, 8, 12] and of_rvr.y.tolist() == pytest.approx([0.93, 0.93, 0.93])
     figure.save(tmp_path / "hits.pdf", "84mm")
     assert (tmp_path / "hits.pdf").read_bytes().startswith(b"%PDF")
     with pytest.raises(ValueError, match=r"\.svg or \.pdf"):

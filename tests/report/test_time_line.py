@@ -29,7 +29,7 @@ PHONE = 7.8
 
 def test_words_stand_above_the_plot_and_none_covers_another_or_the_time_of_another() -> None:
     marks = [Mark(10.0 * n, f"split-number-{n}", 10.0 * n + 20) for n in range(6)]
-    found = time_line([*marks, Mark(95, "crashed"), Mark(99, "beyond")], None, AXIS)
+    found = time_line([*marks, Mark(95, "crashed"), Mark(99, "beyond")], [], AXIS)
     assert [mark.text for mark in found.marks] == [*(f"split-number-{n}" for n in range(6)), "crashed"]
     lanes: dict[float, list[tuple[float, float]]] = {}
     for mark in found.marks:
@@ -44,18 +44,17 @@ def test_words_stand_above_the_plot_and_none_covers_another_or_the_time_of_anoth
 
 
 def test_more_marks_than_lanes_have_no_word_and_stay_marked() -> None:
-    found = time_line([Mark(50, f"fault {n}") for n in range(20)], None, AXIS)
+    found = time_line([Mark(50, f"fault {n}") for n in range(20)], [], AXIS)
     assert (len(found.marks), sum(mark.text_at is None for mark in found.marks)) == (20, 8)
     assert found.height == 22 * 12
 
 
 def test_joins_go_up_and_leaves_go_down_by_their_rate() -> None:
-    moves = time_line([], Moves([1.0, 1.5, 3.0, 200.0], [95.9], trials=2), AXIS).moves
-    assert moves is not None
+    (moves,) = time_line([], [Moves([1.0, 1.5, 3.0, 200.0], [95.9], trials=2)], AXIS).moves
     assert "most 0.5/s" in moves.title  # two in the two seconds of a bar, in two trials
     assert moves.joins.split("M")[1:] == ["44.2 55v-13.0", "52.5 55v-6.5"]
     assert moves.leaves == "M435.8 55v6.5"
-    assert time_line([], Moves([200.0], [], 1), AXIS) == time_line([], None, AXIS)
+    assert time_line([], [Moves([200.0], [], 1)], AXIS) == time_line([], [], AXIS)
 
 
 def _with_sessions(run: RunDirectory) -> Results:
@@ -78,8 +77,8 @@ def test_charts_over_time_show_sessions_and_the_flash_crowd_above_the_plot(make_
     chart = charts["time-hit"]
     assert isinstance(chart, LineChart)
     assert [mark.text for mark in chart.marks] == ["flash crowd"]
-    assert chart.moves is not None
-    assert (chart.moves.joins.count("M"), chart.moves.leaves.count("M")) == (2, 1)
+    (moves,) = chart.moves
+    assert (moves.joins.count("M"), moves.leaves.count("M")) == (2, 1)
     assert chart.y.end == 34 + 22 + 44
     page = write_report(results.run).read_text()
     assert "Hit ratio in time. Marked: flash crowd. The values" in page
@@ -96,12 +95,22 @@ def test_faults_and_attackers_of_variants_begin_with_the_trial_where_they_do_not
     assert {(mark.at, mark.text) for mark in moments(results)} >= {(0.0, "cut"), (0.0, "attackers")}
 
 
-def test_sessions_that_differ_between_variants_are_not_told_for_all(make_run: MakeRun) -> None:
+def test_sessions_of_each_churn_stand_below_each_other(make_run: MakeRun) -> None:
     results = _with_sessions(make_run())
     for n, variant in enumerate(results.variants):
         variant["values"]["churn.model.kind"] = ["poisson", "skype"][n % 2]
     (chart, *_) = Shown.by(results).charts["time"]
-    assert isinstance(chart, LineChart) and chart.moves is None
+    assert isinstance(chart, LineChart)
+    assert [each.title.rpartition(": ")[2] for each in chart.moves] == ["poisson", "skype"]
+    assert chart.moves[1].middle - chart.moves[0].middle == 44
+
+
+def test_sessions_of_more_settings_than_four_are_left_out(make_run: MakeRun) -> None:
+    results = _with_sessions(make_run())
+    for n, variant in enumerate(results.variants):
+        variant["values"]["peers"] = 100 + n
+    (chart, *_) = Shown.by(results).charts["time"]
+    assert isinstance(chart, LineChart) and not chart.moves
 
 
 def test_panels_say_in_their_text_what_their_bands_are(make_run: MakeRun, tmp_path: Path) -> None:
@@ -115,7 +124,7 @@ def test_panels_say_in_their_text_what_their_bands_are(make_run: MakeRun, tmp_pa
 
 @pytest.mark.parametrize("at", [0.0, 96.0])
 def test_a_mark_at_an_end_of_the_axis_has_its_word_within_the_axis(at: float) -> None:
-    (mark,) = time_line([Mark(at, "attackers")], None, AXIS).marks
+    (mark,) = time_line([Mark(at, "attackers")], [], AXIS).marks
     assert mark.text_at is not None
     assert mark.text_at[0] >= AXIS.start and mark.text_at[0] + PHONE * 9 <= AXIS.end + 0.1
 

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from emulator.experiment.run.directory import RunDirectory
 
 commands = typer.Typer(add_completion=False, rich_markup_mode=None)
-_PAPERS: Final = Path("experiments/papers")
-"""Where the folders of papers are, from the project's own."""
+_PAPERS: Final = "papers"
+"""The folder of papers among the experiments that come with Trellis."""
 
 
 @commands.command()
@@ -74,14 +74,15 @@ def _experiments(paper: str) -> list[Asked]:
     """Return the experiments of a paper in the order of their files. Raises UserError if there are none."""
     from analysis.report.paper import Asked
     from emulator.experiment.file.document import ExperimentError, read_document
+    from emulator.experiment.file.shipped import shipped_experiments
 
-    folder = Path(paper) if Path(paper).is_dir() else _PAPERS / paper
+    papers = shipped_experiments() / _PAPERS
+    folder = Path(paper) if Path(paper).is_dir() else papers / paper
     files = sorted(folder.glob("*.yaml")) if folder.is_dir() else []
     if not files:
-        known = ", ".join(sorted(path.name for path in _PAPERS.iterdir())) if _PAPERS.is_dir() else ""
-        there = f"Papers here: {known}" if known else f"There is no folder {_PAPERS} here"
+        known = ", ".join(sorted(path.name for path in papers.iterdir()))
         raise UserError(
-            f"{folder} has no experiment file. {there}. Name one, or a folder of experiment files"
+            f"{paper} is no paper and no folder of experiment files. Papers: {known}. Name one, or a folder"
         )
     found = []
     for file in files:

@@ -33,7 +33,7 @@ def prospect(trials: Sequence[Trial], checked: Checked, tries: bool) -> dict[str
 
     names = dict.fromkeys(name for sizes in checked.sizes.values() for name in sizes)
     rows = {name: [sizes.get(name, 0) for sizes in checked.sizes.values()] for name in names}
-    costs, not_tried = _costs(trials, tries)
+    costs, not_tried = _costs(trials, checked.loads, tries)
     known = [cost for cost in costs if cost is not None]
     lasts = [trial.spec.phases.end for trial in trials]
     return {
@@ -52,7 +52,9 @@ def prospect(trials: Sequence[Trial], checked: Checked, tries: bool) -> dict[str
     }
 
 
-def _costs(trials: Sequence[Trial], tries: bool) -> tuple[list[Cost | None], dict[str, str]]:
+def _costs(
+    trials: Sequence[Trial], loads: Mapping[str, int], tries: bool
+) -> tuple[list[Cost | None], dict[str, str]]:
     """Return what each trial is expected to take, and why variants could not be tried; the seeds of a variant
     take the same."""
     from trellis.expected_cost import expected_cost
@@ -64,7 +66,7 @@ def _costs(trials: Sequence[Trial], tries: bool) -> tuple[list[Cost | None], dic
         name = trial.variant.name
         if name in found:
             continue
-        found[name] = expected_cost(trial.spec)
+        found[name] = expected_cost(trial.spec, loads.get(trial.name))
         if found[name] is None and tries:
             from trellis.tried_cost import NotTried, tried_cost
 

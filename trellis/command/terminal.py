@@ -18,6 +18,11 @@ from emulator.trials.sweep import Update
 
 LINE_INTERVAL = 10.0
 """The seconds between two lines about a trial where there is no terminal."""
+_WIDE = 80
+"""The columns of a terminal from which on bars are long."""
+_REST = 14
+"""The columns of the spinner, the time and the gaps between all parts of a line."""
+_LONGEST_NAME = 48
 _STYLES = {"valid": "green", "invalid": "red", "failed": "red"}
 
 
@@ -50,6 +55,16 @@ def _span(seconds: float) -> str:
     if seconds < 3600:
         return f"{seconds // 60:.0f} min {seconds % 60:.0f} s"
     return f"{seconds // 3600:.0f} h {seconds % 3600 // 60:.0f} min"
+
+
+def _one_line(width: int) -> Column:
+    return Column(no_wrap=True, overflow="ellipsis", max_width=width)
+
+
+def _shortened(name: str, width: int) -> str:
+    """Return a name of at most so many letters, which keeps its begin and its end: the seed of a trial."""
+    end = width // 2
+    return name if len(name) <= width else f"{name[: width - end - 1]}…{name[-end:]}"
 
 
 class Screen:
@@ -155,12 +170,17 @@ class LiveStep(Step):
     """Shows a bar for each running trial and one for all."""
 
     def __enter__(self) -> None:
+        columns = self._screen.console.width
+        bar = 24 if columns >= _WIDE else 12
+        # Each column has its place, as Rich would take it from the bars first.
+        self._name = min(max((columns - bar - _REST) // 2, 8), _LONGEST_NAME)
+        said = max(columns - bar - _REST - self._name, 8)
         self._progress = Progress(
             SpinnerColumn(),
-            TextColumn("{task.description}"),
-            BarColumn(bar_width=24),
+            TextColumn("{task.description}", table_column=_one_line(self._name)),
+            BarColumn(bar_width=bar),
             TimeElapsedColumn(),
-            TextColumn("{task.fields[said]}", table_column=Column(no_wrap=True, overflow="ellipsis")),
+            TextColumn("{task.fields[said]}", table_column=_one_line(said)),
             console=self._screen.console,
             transient=True,
             refresh_per_second=5,
@@ -184,7 +204,8 @@ class LiveStep(Step):
     def _running(self, update: Update, text: str) -> None:
         task = self._tasks.get(update.trial)
         if task is None:
-            task = self._tasks[update.trial] = self._progress.add_task(update.trial, total=None, said="")
+            name = escape(_shortened(update.trial, self._name))
+            task = self._tasks[update.trial] = self._progress.add_task(name, total=None, said="")
         self._progress.update(task, said=escape(text))
         if update.progress:
             self._progress.update(task, completed=update.progress.trial_time, total=update.progress.trial_end)

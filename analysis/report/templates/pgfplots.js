@@ -99,7 +99,8 @@ const pgfplots = (() => {
   }
 
   function ofBars(figure, { x, limits }) {
-    const { rows } = values.ofBars(figure);
+    const { scale } = values.told(figure);
+    const rows = values.ofBars(figure).rows.map((row) => row.map((cell, i) => (i > 3 && cell !== null ? cell * scale : cell)));
     const bars = [...new Map(rows.map(([number, name]) => [number, name]))];
     const parts = [...new Map(rows.map(([, , number, name]) => [number, name]))];
     const place = new Map(bars.map(([number], i) => [number, i]));

@@ -21,12 +21,17 @@ const values = (() => {
     return { columns, rows: rows.filter((row) => !out.includes(row[at])) };
   }
 
+  /* Programs read shares, which a figure shows in percent. */
+  const unscaled = (scale) => (value) =>
+    scale === 1 || typeof value !== "number" ? value : Number((value / scale).toPrecision(10));
+
   /* A chart of lines tells its values at each x; other figures have their rows as they are. */
   function ofFigure(figure, xLabel) {
     if (told(figure).rows) {
       const { columns, rows } = ofBars(figure);
       return [columns, ...rows];
     }
+    const [ofX, ofY] = told(figure).scales.map(unscaled);
     const { labels, chosen, columns } = ofLines(figure);
     const wide = labels.map((_, i) => columns.some((column) => (column[4][i] || []).length > 1));
     const heads = chosen.flatMap((i) => {
@@ -35,9 +40,9 @@ const values = (() => {
     });
     const numbers = (column) => chosen.flatMap((i) => {
       const [y, low, high] = column[4][i] || [];
-      return wide[i] ? [y, low, high] : [y];
+      return (wide[i] ? [y, low, high] : [y]).map(ofY);
     });
-    return [[xLabel, ...heads], ...columns.map((column) => [column[3], ...numbers(column)])];
+    return [[told(figure).scales[0] === 1 ? xLabel : xLabel.replace("%", "share"), ...heads], ...columns.map((column) => [ofX(column[3]), ...numbers(column)])];
   }
 
   /* Returns the rows of a table that are shown. A cell over several columns has its text first. */

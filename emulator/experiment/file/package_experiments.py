@@ -1,7 +1,8 @@
 """Ready experiments that installed packages bring: the YAML files of one of their folders.
 
 The entry points of the group `trellis.experiments` name a package folder each, such as `push-gossip =
-"push_gossip.experiments"`; its file `fanout.yaml` is then `push-gossip:fanout.yaml`.
+"push_gossip.experiments"`; its file `fanout.yaml` is then `push-gossip:fanout.yaml`. Those of Trellis
+itself are `trellis:quickstart.yaml` and the like.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from types import ModuleType
 
 from emulator.contract.packages import BadPackage, Offer, offers
 from emulator.experiment.file.keys import suggestion
+from emulator.experiment.file.shipped import OWN, shipped_files
 
 
 def locate(name: Path) -> Path:
@@ -22,6 +24,11 @@ def locate(name: Path) -> Path:
     folder, colon, file = str(name).partition(":")
     if not colon or name.exists() or "/" in folder:
         return name
+    if folder == OWN:
+        own = shipped_files()
+        if file not in own:
+            raise BadPackage(f"Trellis has no experiment {file}. {suggestion(file, own)}")
+        return own[file]
     known = offers("experiments", ())
     if folder not in known:
         text = f'no installed package has experiments called "{folder}". {suggestion(folder, known)}'

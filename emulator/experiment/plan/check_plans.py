@@ -10,6 +10,7 @@ from pathlib import Path
 from emulator.experiment.file.spec import TrialSpec
 from emulator.experiment.file.variants import Trial
 from emulator.experiment.plan.draw_plan import draw_plan
+from emulator.experiment.plan.load import load
 from emulator.experiment.plan.undrawable import Undrawable
 from emulator.files.input_facts import Facts
 
@@ -50,6 +51,8 @@ class Checked:
     """The facts about the inputs of each plan, by the name of its first trial and by key."""
     sizes: dict[str, Mapping[str, int]] = field(default_factory=dict)
     """The number of rows of each table of a plan that has any, by the name of the plan's first trial."""
+    loads: dict[str, int] = field(default_factory=dict)
+    """The load of the plan of each trial, by the trial's name."""
 
 
 def check_plans(
@@ -70,6 +73,7 @@ def check_plans(
         try:
             plan = draw_plan(same[0][1])
             found.inputs[names[0]] = plan.inputs
+            found.loads.update(dict.fromkeys(names, load(plan)))
             faults = {"faults": len(same[0][1].faults)}
             found.sizes[names[0]] = {
                 name: faults.get(name, table.num_rows) for name, table in plan.all_tables() if table.num_rows

@@ -1,0 +1,23 @@
+"""The load of a plan: how much its peers are asked for, in one number that trials' costs grow with."""
+
+from __future__ import annotations
+
+import pyarrow.compute as pc
+
+from emulator.experiment.plan.tables import Plan
+
+_ONE_EACH = ("lookups", "gets", "puts")
+"""The tables of operations that are for one peer."""
+
+
+def load(plan: Plan) -> int:
+    """Return the deliveries of a plan: each event to each subscriber of its topic, an event without a topic
+    to each peer, and one for each lookup, get and put."""
+    found = sum(int(plan.tables[name].num_rows) for name in _ONE_EACH if name in plan.tables)
+    if "publications" not in plan.tables or not plan.publications.num_rows:
+        return found
+    topics = plan.publications["topic"]
+    found += int(topics.null_count * plan.peers.num_rows)
+    published = {each["values"]: each["counts"] for each in pc.value_counts(topics.drop_null()).to_pylist()}
+    subscribed = pc.value_counts(plan.subscriptions["topic"].drop_null()).to_pylist()
+    return found + sum(int(each["counts"] * published.get(each["values"], 0)) for each in subscribed)
