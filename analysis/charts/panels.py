@@ -84,7 +84,7 @@ def _panel(
         columns=[column for one in chart.columns if (column := _column(one, members, x)) is not None],
         marks=[replace(mark, text_at=None) for mark in drawn_marks(moments, x)], moments=moments,
         limits=limits, drawn_limits=[across(each, (x, y), units) for each in limits],
-        lines=lines, moves=None, width=_WIDTH, height=_TOP + _PLOT + _BOTTOM,
+        lines=lines, moves=(), width=_WIDTH, height=_TOP + _PLOT + _BOTTOM,
     )  # fmt: skip
 
 
