@@ -142,7 +142,8 @@ def test_many_senders_are_judged_with_time_outs_above_the_depth_of_the_tree_alon
         assert list(number.measured) == ["plumtree-hyparview.missing_timeout=10s"]
 
 
-def test_copies_that_idontwant_saves_are_judged_over_links_of_the_models_rate_alone() -> None:
+def test_copies_of_large_messages_are_judged_over_links_of_the_models_rate_alone() -> None:
     (found,) = judge(["G3"], results("gossipsub/large-messages.yaml"))
-    (number,) = found.numbers
-    assert [pair.count("50Mbit-s") + pair.count("uplink=50Mbit") for pair in number.measured] == [2], number
+    saved, over = found.numbers
+    assert [pair.count("50Mbit-s") + pair.count("uplink=50Mbit") for pair in saved.measured] == [2], saved
+    assert [(name.count("1.1"), name.count("50Mbit-s")) for name in over.measured] == [(1, 1)], over

@@ -48,6 +48,29 @@ def test_an_attack_must_not_cost_the_newer_version_anything(name: str) -> None:
     assert found.why == "missed: hit ratio with v1.1 99.9 % instead of at least 100 %"
 
 
+def large(version: str, copies: float, over: float) -> VariantResult:
+    """Return a variant with messages of 128 kB over links of 50 Mbit/s, in which v1.2 knows its link."""
+    parameters = {"version": version, "uplink": "50 Mbit/s" if version == "1.2" else "0 bit/s"}
+    setting = {
+        "system": {"name": "gossipsub", "parameters": parameters},
+        "peers": 1000,
+        "network": {"bandwidth": {"up": "50 Mbit/s"}},
+        "workload": {"publications": {"payload_bytes": 128_000}},
+    }
+    measures: dict[str, float | None] = {"copies_per_delivery": copies, "mesh_copies_over_degree": over}
+    found = {measure: estimate([value]) for measure, value in measures.items() if value is not None}
+    return VariantResult(version, {}, setting, found, {1: measures})
+
+
+@pytest.mark.parametrize(("over", "outcome"), [(0.25, "yes"), (0.26, "no"), (-0.02, "no")])
+def test_large_messages_have_copies_beyond_the_degree_up_to_a_quarter_and_only_without_idontwant(
+    over: float, outcome: str
+) -> None:
+    (found,) = judge(["G3"], [large("1.1", 8.2, over), large("1.2", 5.74, -2.5)])
+    assert found.outcome == outcome
+    assert [list(number.measured) for number in found.numbers] == [["1.2 to 1.1"], ["1.1"]]
+
+
 def test_each_claim_is_about_its_own_attack() -> None:
     variants = [attacked(name, version, 1.0, 200) for name in ATTACKS for version in ("1.0", "1.1")]
     for name in ATTACKS:

@@ -65,16 +65,19 @@ def test_without_nacks_a_failed_probe_itself_makes_the_health_worse() -> None:
     assert member.swim.gauges()["local_health"] == 1
 
 
-def test_a_member_in_bad_health_waits_longer_for_answers_and_probes_less_often() -> None:
-    member = Member(8, preset="lifeguard")
+@pytest.mark.parametrize(("preset", "timeout"), [("lifeguard", 2.0), ("memberlist", 0.5)])
+def test_a_member_in_bad_health_probes_less_often_and_waits_longer_for_answers_but_in_memberlist(
+    preset: str, timeout: float
+) -> None:
+    member = Member(8, preset=preset, gossip="0 s")
     member.swim._health.change(3)
     member.world.advance(0.5)
     assert len(member.pinged()) == 1
-    member.world.advance(1.9)
+    member.world.advance(timeout - 0.1)
     assert not member.world.outbox
     member.world.advance(0.2)
     assert len(member.world.take(SwimPingRequest)) == 3
-    member.world.advance(1.8)
+    member.world.advance(3.8 - timeout)
     assert member.told() == [] and not member.pinged()
     member.world.advance(0.2)
     assert len(member.told()) == 1 and len(member.pinged()) == 1
@@ -235,7 +238,8 @@ def test_a_preset_sets_what_an_experiment_does_not_give() -> None:
     parameters = SwimParameters.model_validate({"preset": "memberlist", "gossip_nodes": 5})
     assert (parameters.suspicion, parameters.repeats, parameters.gossip_nodes) == (4.0, 4, 5)
     assert (parameters.push_pull, parameters.gossip, parameters.confirm) == (30.0, 0.2, "by-incarnation")
-    assert SwimParameters().confirm == "final"
+    assert parameters.stretched == "period" == parameters.model_dump()["stretched"]
+    assert SwimParameters().confirm == "final" and "stretched" not in SwimParameters().model_dump()
     with pytest.raises(ValueError, match="preset"):
         SwimParameters.model_validate({"preset": "serf"})
 

@@ -131,8 +131,30 @@ def test_gossip_beyond_the_bound_of_a_heartbeat_is_ignored() -> None:
     peer_with(environment, 4, others=1, max_ihave_messages=2, max_ihave_length=3)
     for first in (10, 20, 30):
         environment.hand_over(51, GossipIHave(TOPIC, [first, first + 1]))
-    asked = [each.events for _, each in environment.take(GossipIWant)]
-    assert asked == [[10, 11], [20]]
+    first, second = (each.events for _, each in environment.take(GossipIWant))
+    assert first == [10, 11] and len(second) == 1 and second[0] in (20, 21)
+
+
+def test_messages_beyond_the_bound_of_an_ihave_are_left_out_at_random_and_for_each_peer_anew() -> None:
+    environment = FakeEnvironment(0)
+    peer_with(environment, 4, others=6, max_ihave_length=5)
+    for number in range(40):
+        environment.hand_over(1, message(number))
+    environment.fake.empty_outbox()
+    environment.advance(1.0)
+    told = [frozenset(each.events) for each in sent(environment, GossipIHave).values()]
+    assert len(told) == 6 and {len(each) for each in told} == {5}
+    assert len(set(told)) > 1 and len(frozenset.union(*told)) > 10
+
+
+def test_messages_beyond_the_bound_of_what_is_asked_for_are_left_out_at_random() -> None:
+    asked = set()
+    for seed in range(5):
+        environment = FakeEnvironment(seed)
+        peer_with(environment, 4, others=1, max_ihave_length=2)
+        environment.hand_over(51, GossipIHave(TOPIC, [10, 11, 12, 13, 14, 15]))
+        asked.add(tuple(sorted(sent(environment, GossipIWant)[51].events)))
+    assert {len(each) for each in asked} == {2} and len(asked) > 1
 
 
 def test_with_a_low_score_there_is_no_gossip_and_with_a_lower_one_nothing() -> None:

@@ -259,6 +259,12 @@ def test_presets_are_valid_and_leave_out_the_deliveries_in_the_mesh(preset: str)
     assert found.score.mesh_message_deliveries_weight == found.score.mesh_failure_penalty_weight == 0
 
 
+def test_peers_of_both_networks_name_no_others_and_those_of_ethereum_do_not_flood_their_messages() -> None:
+    ethereum, filecoin = (GossipSubParameters.model_validate({"preset": p}) for p in ("ethereum", "filecoin"))
+    assert (ethereum.px_peers, filecoin.px_peers) == (0, 0)
+    assert (ethereum.flood_publish, filecoin.flood_publish) == (False, True)
+
+
 def test_what_is_given_goes_before_the_preset_also_in_the_score() -> None:
     found = GossipSubParameters.model_validate(
         {"preset": "ethereum", "degree": 9, "score": {"topic_weight": 0.25}}

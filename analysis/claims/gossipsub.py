@@ -192,7 +192,8 @@ GOSSIPSUB = (
     ),
     Claim(
         "G3",
-        "IDONTWANT saves copies of large messages.",
+        "A peer gets as many copies of a large message as its mesh has members, less one, and IDONTWANT "
+        "saves some of them.",
         lambda variants: members(_pairs(variants)),
         f"variants of v1.1, and of v1.2 with `uplink`, with messages of 128 kB over links of {_RATE}",
         _MODEL,
@@ -201,6 +202,11 @@ GOSSIPSUB = (
                 "copies with v1.2 to those with v1.1",
                 between(0.65, 0.8, "times"),
                 of_pair(_pairs, "copies_per_delivery", ratio),
+            ),
+            Number(
+                "copies beyond the degree less one with v1.1",
+                between(-0.01, 0.25, "copies"),
+                _where(_is_of("1.1"), each("mesh_copies_over_degree")),
             ),
         ),
     ),

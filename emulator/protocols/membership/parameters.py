@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+    model_validator,
+)
 
 from emulator.files.quantities import Duration
 
@@ -23,6 +30,7 @@ PRESETS: Final[Mapping[str, Mapping[str, Any]]] = {
     "memberlist": {
         **_LIFEGUARD,
         "largest_health": 7,
+        "stretched": "period",
         "nack_after": 1.0,
         "missed_nacks": "each",
         "suspicion": 4,
@@ -76,6 +84,11 @@ class SwimParameters(BaseModel):
         ge=0,
         le=100,
         description="largest score of local health, by which probes are slowed (LHA-Probe); 0: off",
+    )
+    stretched: Literal["both", "period"] = Field(
+        "both",
+        description="what bad health multiplies. both: period and time-out of probes (LHA-Probe); period: "
+        "the period alone (memberlist)",
     )
     nacks: bool = Field(False, description="whether helpers tell that a member is silent (LHA-Probe)")
     nack_after: float = Field(
@@ -144,6 +157,12 @@ class SwimParameters(BaseModel):
             return given
         preset = given.get("preset", "swim")
         return {**PRESETS.get(preset, {}), **given} if isinstance(preset, str) else given
+
+    @model_serializer(mode="wrap")
+    def _without_later(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out `stretched` with its default, so that experiments of earlier versions stay the same."""
+        given: dict[str, Any] = serialize(self)
+        return {key: value for key, value in given.items() if (key, value) != ("stretched", "both")}
 
     @model_validator(mode="after")
     def _fits(self) -> SwimParameters:

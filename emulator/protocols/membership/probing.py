@@ -54,6 +54,7 @@ class Prober:
         self._helpers = parameters.helpers
         self._nacks = parameters.nacks
         self._nack_after = parameters.nack_after * parameters.timeout
+        self._stretches_timeout = parameters.stretched == "both"
         self._each_nack_counts = parameters.missed_nacks == "each"
         self._buddy = parameters.buddy
         self._words = words
@@ -86,8 +87,8 @@ class Prober:
         probe = Probe(target, self._view.word(target), self._sequence)
         self._probe = probe
         self._environment.send(target, SwimPing(probe.sequence, self._news_for(target, probe.word)))
-        ask = partial(self._ask_helpers, probe)
-        probe.timer = self._environment.set_timer(self._timeout * multiple, ask)
+        timeout = self._timeout * multiple if self._stretches_timeout else self._timeout
+        probe.timer = self._environment.set_timer(timeout, partial(self._ask_helpers, probe))
 
     def on_ack(self, sender: int, ack: SwimAck) -> None:
         """End the probe that was answered, or pass the answer on to the member that asked for it."""

@@ -80,8 +80,11 @@ class Gossip:
             if peer not in members and self._scores.score(peer) >= self._threshold
         ]
         count = min(len(others), max(self._lazy, int(self._factor * len(others))))
-        told = GossipIHave(topic, events[: self._most_asked])
-        for peer in draw_few(self._environment.random, others, count):
+        random = self._environment.random
+        told = GossipIHave(topic, events)
+        for peer in draw_few(random, others, count):
+            if len(events) > self._most_asked:
+                told = GossipIHave(topic, draw_few(random, events, self._most_asked))
             self._environment.send(peer, told)
 
     def arrived(self, event: int) -> None:
@@ -104,7 +107,8 @@ class Gossip:
             if heard > self._most_ihave or room <= 0:
                 self._environment.drop(GossipIHave, "its sender told of too much in a heartbeat")
                 return
-            wanted = wanted[:room]
+            if len(wanted) > room:
+                wanted = draw_few(self._environment.random, wanted, room)
         if not wanted:
             return
         self._environment.send(sender, GossipIWant(wanted))

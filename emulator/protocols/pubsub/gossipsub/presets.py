@@ -31,6 +31,7 @@ PRESETS: Final[Mapping[str, Mapping[str, Any]]] = {
         "mcache_len": 6,
         "mcache_gossip": 3,
         "seen_ttl": f"{2 * _EPOCH} s",
+        "flood_publish": False,
         "px_peers": 0,
         "score": {
             "gossip_threshold": -4000.0,
@@ -67,6 +68,7 @@ PRESETS: Final[Mapping[str, Mapping[str, Any]]] = {
         "gossip_factor": 0.1,
         "mcache_len": 10,
         "iwant_followup": "5 s",
+        "px_peers": 0,
         "score": {
             "gossip_threshold": -500.0,
             "publish_threshold": -1000.0,
