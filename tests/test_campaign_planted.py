@@ -1,7 +1,4 @@
-"""Faults that a user's package plants in Chord are found by the command, and made small.
-
-A lost hand-over, a stale root, and a count that is not bounded.
-"""
+"""A fault that a user's package plants in Chord is found by the command, and made small."""
 
 from __future__ import annotations
 
@@ -10,8 +7,6 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-
-import pytest
 
 TESTS = Path(__file__).parent
 PACKAGE = """\
@@ -24,23 +19,10 @@ class Planted(Chord):
     def __init__(self, environment, parameters):
         super().__init__(environment, parameters)
         self.root = environment.peer
-        self.notes = 0
-
-    def _lost(self):
-        "Join nobody's ring again, though no successor is left."
 
     def _changed(self):
         super()._changed()
         self.root = min([self.root, *(contact.peer for contact in self.state.successors)])
-
-    def on_unreachable(self, peer):
-        super().on_unreachable(peer)
-        self.notes += 1
-
-
-def lost_hand_over(up):
-    alone = [peer for peer, node in up.parts(Planted) if node.ready and not len(node.state.successors)]
-    return Broken(alone, "they are alone on their rings") if alone and up.now > 20 else None
 
 
 def stale_root(up):
@@ -48,41 +30,33 @@ def stale_root(up):
     return Broken(stale[:5], "their root has been down for ten seconds") if stale else None
 
 
-def many_notes(up):
-    peers = [peer for peer, node in up.parts(Planted) if node.notes > 20]
-    return Broken(peers[:5], "they keep more than 20 notes") if peers else None
-
-
 PLANTED = OverlayKind(
     "planted",
-    "Chord with three faults",
+    "Chord with a root that may be stale",
     "none",
     ChordParameters,
     Planted,
-    invariants=[
-        Invariant(name, "It holds.", f"planted:{name}")
-        for name in ("lost_hand_over", "stale_root", "many_notes")
-    ],
+    invariants=[Invariant("stale_root", "Nobody has a root that is down.", "planted:stale_root")],
 )
 """
 FILE = """\
 name: looks
-system: {{name: planted, parameters: {{stabilization: 2 s, timeout: 1 s}}}}
+system: {name: planted, parameters: {stabilization: 2 s, timeout: 1 s}}
 peers: 14
 draw:
-  peers: {{from: 12, to: 18}}
+  peers: {from: 12, to: 18}
   network.loss: [0 %, 1 %]
   faults:
     number: [0, 3]
     of:
-      - {{at: {{from: 25 s, to: 30 s}}, for: 25 s, crash: {{share: {{from: 0.1, to: 0.4}}}}}}
-      - {{at: {{from: 25 s, to: 30 s}}, for: 25 s, links: {{share: 0.3, delay: 100 ms}}}}
-      - at: {{from: 25 s, to: 30 s}}
+      - {at: {from: 25 s, to: 30 s}, for: 25 s, crash: {share: {from: 0.1, to: 0.4}}}
+      - {at: {from: 25 s, to: 30 s}, for: 25 s, links: {share: 0.3, delay: 100 ms}}
+      - at: {from: 25 s, to: 30 s}
         for: 25 s
-        partition: {{share: {{from: 0.08, to: 0.3}}, senders: told}}
-workload: {{lookups: {{rate: 0.5}}}}
-invariants: {{every: 1 s, hold: [{}], stop: true}}
-phases: {{join: 10 s, settle: 10 s, measure: 40 s, drain: 0 s}}
+        partition: {share: {from: 0.08, to: 0.3}, senders: told}
+workload: {lookups: {rate: 0.5}}
+invariants: {every: 1 s, hold: [stale_root], stop: true}
+phases: {join: 10 s, settle: 10 s, measure: 40 s, drain: 0 s}
 """
 AGAIN = """\
 import json, sys
@@ -98,12 +72,9 @@ print(json.loads(outcome.directory.invariants.read_text())["broken"][0]["invaria
 """
 
 
-@pytest.mark.parametrize("fault", ["lost_hand_over", "stale_root", "many_notes"])
-def test_the_command_finds_a_planted_fault_of_a_package_and_makes_it_small(
-    fault: str, tmp_path: Path
-) -> None:
+def test_the_command_finds_a_planted_fault_of_a_package_and_makes_it_small(tmp_path: Path) -> None:
     (tmp_path / "planted.py").write_text(PACKAGE)
-    (tmp_path / "looks.yaml").write_text(FILE.format(fault))
+    (tmp_path / "looks.yaml").write_text(FILE)
     info = tmp_path / "planted-1.2.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: planted\nVersion: 1.2\n")
@@ -118,11 +89,11 @@ def test_the_command_finds_a_planted_fault_of_a_package_and_makes_it_small(
         )
 
     command = ("-c", "from trellis.command.cli import main; main()", "campaign", "looks.yaml")
-    done = python(*command, "--trials", "12", "--shrink", "1", "--budget", "40")
+    done = python(*command, "--trials", "4", "--shrink", "1", "--budget", "8")
     assert done.returncode == 3, done.stderr
-    found = re.search(rf"breaks {fault} with (\d+) peers? and (\d+) faults?", done.stdout)
+    found = re.search(r"breaks stale_root with (\d+) peers? and (\d+) faults?", done.stdout)
     assert found is not None, done.stdout
     assert int(found[1]) <= 10 and int(found[2]) <= 2
     (small,) = (tmp_path / "runs").glob("looks-*/smaller/*.yaml")
     again = python("-c", AGAIN, str(small))
-    assert again.stdout.split()[-1:] == [fault], again.stderr
+    assert again.stdout.split()[-1:] == ["stale_root"], again.stderr
