@@ -69,3 +69,10 @@ def test_the_chart_has_the_version_and_the_change_log_tells_of_it() -> None:
     chart = yaml.safe_load((ROOT / "charts/trellis/Chart.yaml").read_text())
     assert chart["version"] == chart["appVersion"] == VERSION
     assert f"## {VERSION}" in (ROOT / "CHANGELOG.md").read_text().splitlines()[4]
+
+
+def test_an_image_gets_every_folder_that_a_wheel_is_made_of() -> None:
+    let_in = {line[1:].strip("/") for line in (ROOT / ".dockerignore").read_text().split() if line[:1] == "!"}
+    assert {"analysis", "emulator", "experiments", "protos", "services", "trellis"} <= let_in
+    source = (ROOT / "emulator" / "compiler" / "wheel.py").read_text()
+    assert set(re.findall(r'ROOT / "(\w+)"', source)) <= let_in

@@ -244,6 +244,14 @@ def test_a_preset_sets_what_an_experiment_does_not_give() -> None:
         SwimParameters.model_validate({"preset": "serf"})
 
 
+@pytest.mark.parametrize("preset", ["swim", "lifeguard", "memberlist"])
+@pytest.mark.parametrize("stretched", ["both", "period"])
+def test_parameters_that_were_written_are_read_as_they_were_given(preset: str, stretched: str) -> None:
+    given = SwimParameters.model_validate({"preset": preset, "stretched": stretched})
+    assert SwimParameters.model_validate(given.model_dump()) == given
+    assert given.stretched == stretched
+
+
 def test_probes_are_counted_when_they_end_and_those_that_failed_among_them() -> None:
     member = Member(8)
     failing_probe(member, 0)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import or_
 from typing import Any
 
 from fake_environment import FakeEnvironment
@@ -337,6 +339,12 @@ def test_a_topic_is_relayed_over_each_link_that_is_about_it(steps: list[tuple[An
         relay.environment.outbox.clear()
         now = relay.environment.now
         for topic in range(6):
-            links = [*trees._below.values(), *trees._above.values(), *trees._fading]
-            about_it = [link for link in links if link.request.topics >> topic & 1 and link.ends >= now]
-            assert trees.links(topic) == {link.peer for link in about_it}
+            links = [(link.peer, link.request.topics, link.ends) for link in trees._below.values()]
+            links += [(link.peer, link.request.topics, link.ends) for link in trees._above.values()]
+            links += [(fading.peer, fading.topics, fading.ends) for fading in trees._fading]
+            about_it = {peer for peer, topics, ends in links if topics >> topic & 1 and ends >= now}
+            assert trees.links(topic) == about_it
+        assert trees.relayed() == reduce(or_, [link.request.topics for link in trees._below.values()], 0)
+        if kind == "round":
+            assert all(link.ends >= now for link in trees._below.values())
+            assert all(fading.ends >= now for fading in trees._fading)

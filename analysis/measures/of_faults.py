@@ -33,18 +33,16 @@ _MEASURES = {
         "alone: it is at most 1 % more than before, and less counts as back.",
     ),
 }
+_OF_RATIO = (
+    "maximum over faults of (begin of the first interval in which the ratio is >= 0.99 * the ratio before, "
+    "as it also is from there until the next fault in all - end of the fault)"
+)
 _FORMULAS = {
-    "recovery_s": (
-        "maximum over faults of (begin of the first interval with the ratio >= 0.99 of before - end of the "
-        "fault)"
-    ),
-    "lookup_recovery_s": (
-        "maximum over faults of (begin of the first interval with the ratio >= 0.99 of before - end of the "
-        "fault)"
-    ),
+    "recovery_s": _OF_RATIO,
+    "lookup_recovery_s": _OF_RATIO,
     "maintenance_recovery_s": (
-        "maximum over faults of (begin of the first interval with the mean <= 1.01 of before - end of the "
-        "fault)"
+        "maximum over faults of (begin of the first interval from which on, until the next fault, the mean "
+        "is <= 1.01 * the mean before - end of the fault)"
     ),
 }
 

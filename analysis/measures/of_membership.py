@@ -158,16 +158,16 @@ _FORMULAS = {
         "another"
     ),
     "view_recovery_s": "max(end of the last interval with a wrong member - end of the last fault, 0)",
-    "false_positives": "reports that a member failed or left while it was up, of members not disturbed",
+    "false_positives": "reports that a member failed or left while it was up, about members not disturbed",
     "false_positives_healthy": "those of the false positives that members not disturbed made",
     "false_positive_members": "different members that the false positives are about",
-    "suspicions": "reports that a member is suspected while it was up, of members not disturbed",
+    "suspicions": "reports that a member is suspected while it was up, about members not disturbed",
     "disturbed_false_positives": (
-        "reports that a member failed or left while it was up, of disturbed members"
+        "reports that a member failed or left while it was up, about disturbed members"
     ),
     "probe_failures": "probes that failed / probes",
-    "messages_a_period": "messages sent by timers * period / time that members were up",
-    "bytes_a_period": "bytes sent by timers * period / time that members were up",
+    "messages_a_period": "maintenance messages sent * period / time that members were up",
+    "bytes_a_period": "bytes of maintenance messages sent * period / time that members were up",
 }
 
 

@@ -24,7 +24,7 @@ over trials and their intervals are made from these numbers. A *copy* is a messa
 *delivery* an event that a peer's application got, and a *message* any message that an operation causes. A
 copy is *unwanted* where the peer had not asked for the event. A percentile lies between the two nearest
 values, in proportion; delays in ms are first rounded to 0.01 ms for it. Standard deviations are those of a
-whole population, if *sample* does not stand before them. Where the lower part of a fraction is 0, or a mean
+whole population, unless *sample* stands before them. Where the lower part of a fraction is 0, or a mean
 is over nothing, the measure counts as not measured.
 """
 _TABLE = "| measure | unit | better | part | meaning | formula |\n|---|---|---|---|---|---|\n"

@@ -19,8 +19,6 @@ from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 from typing import Any
 
-from mypyc.build import include_dir
-
 from emulator.compiler import finder
 from emulator.compiler.finder import FOLDER, KERNELS, ROOT, compiled_modules, digest, package_modules, sources
 
@@ -35,7 +33,7 @@ def build(folder: Path, packages: Sequence[Path] = ()) -> None:
     It is one library because classes of a package inherit from those of Trellis, and calls between compiled
     classes of one library are direct. Raises SystemExit if mypyc or the C compiler complains.
     """
-    from mypyc.build import mypycify
+    from mypyc.build import include_dir, mypycify
     from setuptools import Extension, setup
     from setuptools.command.build_ext import build_ext
 

@@ -213,7 +213,7 @@ class Life(RequestingLife):
 
     @abstractmethod
     def record(self, channel: Channel, observation: Observation, context: TraceContext | None) -> None:
-        """Record what the component of a channel says of itself in an operation, or in none."""
+        """Record what a component, or the runtime in its place, observes in an operation or in none."""
 
     @abstractmethod
     def take_identifier(self, channel: Channel, identifier: int, space: IdentifierSpace) -> None:

@@ -160,9 +160,14 @@ class SwimParameters(BaseModel):
 
     @model_serializer(mode="wrap")
     def _without_later(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out `stretched` with its default, so that experiments of earlier versions stay the same."""
+        """Leave out `stretched` with its default where no preset sets it.
+
+        So experiments of earlier versions stay the same.
+        """
         given: dict[str, Any] = serialize(self)
-        return {key: value for key, value in given.items() if (key, value) != ("stretched", "both")}
+        if self.stretched == "both" and "stretched" not in PRESETS.get(self.preset, {}):
+            del given["stretched"]
+        return given
 
     @model_validator(mode="after")
     def _fits(self) -> SwimParameters:

@@ -8,10 +8,15 @@ heals where it broke and fades where no peer needs it.
 
 from __future__ import annotations
 
+import math
+from collections import deque
+from typing import Final
 from typing import Protocol as Interface
 
 from emulator.contract.protocol import Environment
 from trellis.v1.pubsub import RelayRequest
+
+_UNKNOWN: Final = -1
 
 
 class TopicRoutes(Interface):
@@ -40,6 +45,19 @@ class _RelayLink:
         """The time at which the link ends unless it is renewed (s of trial time)."""
 
 
+class _Fading:
+    """Topics that a link between two peers relayed, and that are no longer asked for over it."""
+
+    __slots__ = ("ends", "peer", "topics")
+
+    def __init__(self, peer: int, topics: int, ends: float) -> None:
+        self.peer = peer
+        """The peer at the other end."""
+        self.topics = topics
+        self.ends = ends
+        """The time at which they are relayed no more (s of trial time)."""
+
+
 class RelayTrees:
     """This peer's part in the relay paths of all topics.
 
@@ -56,8 +74,12 @@ class RelayTrees:
         """The links to the peers that ask this peer now, by peer."""
         self._above: dict[int, _RelayLink] = {}
         """The links to the peers that this peer asks now, by peer."""
-        self._fading: list[_RelayLink] = []
-        """The requests over links in either direction that are no longer repeated."""
+        self._fading: deque[_Fading] = deque()
+        """What is no longer asked for over links in either direction, in the order in which it ends."""
+        self._earliest = math.inf
+        """A time before which no link to a peer below ends."""
+        self._relayed = 0
+        """The topics that are asked for over links below; `_UNKNOWN` if these are to be looked through."""
         self._asked = 0
         """The topics that this peer wants or relays, among them all that links below are about. It asks peers
         above for all of them except those that it is the rendezvous node of."""
@@ -69,6 +91,7 @@ class RelayTrees:
         self._below.clear()
         self._above.clear()
         self._fading.clear()
+        self._relayed = 0
         self._asked = 0
 
     def refresh(self, wanted: int) -> None:
@@ -85,27 +108,33 @@ class RelayTrees:
 
     def relayed(self) -> int:
         """Return the topics that this peer relays for others, as a bit set."""
-        relayed = 0
-        for link in self._below.values():
-            relayed |= link.request.topics
-        return relayed
+        if self._relayed == _UNKNOWN:
+            relayed = 0
+            for link in self._below.values():
+                relayed |= link.request.topics
+            self._relayed = relayed
+        return self._relayed
 
     def links(self, topic: int) -> set[int]:
         """Return the peers next to this one on the topic's relay paths."""
         now = self._environment.now
         bit = 1 << topic
         linked: set[int] = set()
-        # Only what is no longer repeated may be about topics that this peer does not ask for.
-        asks = self._asked & bit
-        for link in [*self._below.values(), *self._above.values(), *self._fading] if asks else self._fading:
-            if link.request.topics & bit and link.ends >= now:
-                linked.add(link.peer)
+        # Links are about topics that this peer asks for itself; only what fades may be about others.
+        if self._asked & bit:
+            for link in [*self._below.values(), *self._above.values()]:
+                if link.request.topics & bit and link.ends >= now:
+                    linked.add(link.peer)
+        for fading in self._fading:
+            if fading.topics & bit and fading.ends >= now:
+                linked.add(fading.peer)
         return linked
 
     def on_unreachable(self, peer: int) -> None:
         """Take another next hop at once for the topics that were relayed through `peer`."""
-        self._fading = [link for link in self._fading if link.peer != peer]
+        self._fading = deque([fading for fading in self._fading if fading.peer != peer])
         self._below.pop(peer, None)
+        self._relayed = _UNKNOWN
         above = self._above.pop(peer, None)
         if above is not None:
             self._ask_more(above.request.topics)
@@ -113,13 +142,19 @@ class RelayTrees:
     def _on_request(self, sender: int, message: RelayRequest) -> None:
         now = self._environment.now
         ends = now + self._lifetime
-        topics = message.topics
         link = self._below.get(sender)
+        if link is not None and link.request is message and link.ends >= now:
+            link.ends = ends
+            return
+        topics = message.topics
         if link is None or link.ends < now:
             self._below[sender] = _RelayLink(sender, message, ends)
+            self._earliest = min(self._earliest, ends)
+            self._relayed = _UNKNOWN
         elif message.addition:
             link.request = RelayRequest(link.request.topics | topics)
             link.ends = ends
+            self._relayed = _UNKNOWN
         elif topics == link.request.topics:
             link.ends = ends
             return
@@ -127,6 +162,7 @@ class RelayTrees:
             self._fade(link, topics)
             link.request = message
             link.ends = ends
+            self._relayed = _UNKNOWN
         self._ask_more(topics & ~self._asked)
 
     def _choose_above(self, topics: int) -> None:
@@ -160,11 +196,14 @@ class RelayTrees:
         former = link.request.topics & ~topics
         if former:
             ends = self._environment.now + self._lifetime
-            self._fading.append(_RelayLink(link.peer, RelayRequest(former), ends))
+            self._fading.append(_Fading(link.peer, former, ends))
 
     def _drop_ended(self, now: float) -> None:
-        ended = [peer for peer, link in self._below.items() if link.ends < now]
-        for peer in ended:
-            del self._below[peer]
-        if self._fading:
-            self._fading = [link for link in self._fading if link.ends >= now]
+        if now > self._earliest:
+            ended = [peer for peer, link in self._below.items() if link.ends < now]
+            for peer in ended:
+                del self._below[peer]
+                self._relayed = _UNKNOWN
+            self._earliest = min([link.ends for link in self._below.values()], default=math.inf)
+        while self._fading and self._fading[0].ends < now:
+            self._fading.popleft()
