@@ -186,11 +186,14 @@ _FORMULAS = {
     "overhead_above_10": "(peers with unwanted copies / copies > 0.1) / peers",
     "overhead_above_20": "(peers with unwanted copies / copies > 0.2) / peers",
     "overhead_variation": (
-        "sample standard deviation / mean, both over intervals, of (unwanted copies / copies)"
+        "sample standard deviation / mean, both over the intervals before a flash crowd, of (unwanted copies "
+        "/ copies)"
     ),
     "delay_hops*": "{statistic} over deliveries of the hops of the first copy",
     "delay_hops_fewest": "mean over deliveries of (minimum over copies of the hops)",
-    "delay_hops_variation": "sample standard deviation / mean, both over intervals, of the mean hops",
+    "delay_hops_variation": (
+        "sample standard deviation / mean, both over the intervals before a flash crowd, of the mean hops"
+    ),
     "delay_ms*": "{statistic} over deliveries of (time of delivery - time of publication)",
     "duplicates": "(max(copies - 1, 0), summed over events and peers) / deliveries",
     "repeated": "max(times handed to the application - 1, 0), summed over events and peers",
@@ -209,7 +212,9 @@ _FORMULAS = {
         ("relays_per_event_1_100", "relays_per_event_101_300", "relays_per_event_301_on"),
         "pairs of an event about these topics and a peer with unwanted messages of it / events about them",
     ),
-    "popularity_exponent": "-(slope of the least-squares line of ln(rank) over ln(subscribers))",
+    "popularity_exponent": (
+        "-(slope of the least-squares line of ln(rank) over ln(subscribers)), topics of 20 to 300 subscribers"
+    ),
     "tree_depth": "mean over events of (most - fewest hops of an EventData message + 1)",
     "ring_similarity": "mean over peers of (topics of both / topics of either); maximum over rings",
     "ring_similarity_end": "mean over peers of (topics of both / topics of either); maximum over rings",

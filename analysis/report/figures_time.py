@@ -104,8 +104,10 @@ def moments_of(results: Results, variant: Mapping[str, Any]) -> Iterator[Mark]:
 
 
 def moves(results: Results) -> list[Moves]:
-    """Return when peers joined and left in each setting of the keys that decide it, at most
-    `_MOST_SETTINGS` of those that figures show; none if that is not told."""
+    """Return when peers joined and left in each setting of the keys that decide it.
+
+    There are none if figures show more than `_MOST_SETTINGS`, or if that is not told.
+    """
     if not results.has("sessions"):
         return []
     keys = [key for key in varied_keys(results.variants) if key.split(".")[0] in _DECIDING]

@@ -98,7 +98,7 @@ def _write(results: Results) -> Iterator[Block]:
         yield Text(told(_ABOUT, results, "Numbers"))
         columns = ("Overlay", "Peers with links", "Neighbours", "Clustering", "of a random graph")
         paths_of = ("Shortest paths", "of a random graph")
-        yield Rows((*columns, *paths_of, *(("Peers with a wrong successor",) if has_ring else ())), rows)
+        yield Rows((*columns, *paths_of, *(("Wrong successor at the start",) if has_ring else ())), rows)
         yield from overlay_drawings(results)
 
 

@@ -70,7 +70,7 @@ def test_the_table_has_wrong_successors_where_peers_stand_on_a_ring(
     results = with_links(make_run(), LINKS)
     results.variants[0]["measures"]["wrong_successors"] = {"mean": 0.02, "ci95": 0.01, "n": 2}
     _, table, *_ = TOPOLOGY.write(results)
-    assert isinstance(table, Rows) and table.columns[-1] == "Peers with a wrong successor"
+    assert isinstance(table, Rows) and table.columns[-1] == "Wrong successor at the start"
     assert [row[-1] for row in table.rows[:2]] == ["2.0\u2009±\u20091.0\N{NO-BREAK SPACE}%", ""]
 
 

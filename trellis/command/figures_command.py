@@ -80,7 +80,7 @@ def _experiments(paper: str) -> list[Asked]:
     folder = Path(paper) if Path(paper).is_dir() else papers / paper
     files = sorted(folder.glob("*.yaml")) if folder.is_dir() else []
     if not files:
-        known = ", ".join(sorted(path.name for path in papers.iterdir()))
+        known = ", ".join(sorted(path.name for path in papers.glob("*/")))
         raise UserError(
             f"{paper} is no paper and no folder of experiment files. Papers: {known}. Name one, or a folder"
         )
