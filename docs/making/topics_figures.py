@@ -72,7 +72,7 @@ def marks(summaries: Iterable[Mapping[str, Any]], measure: str) -> dict[tuple[st
     for summary in summaries:
         for variant in summary["variants"]:
             values, estimate = variant["values"], variant["measures"][measure]
-            place = (values["system.name"], setting_of(values))
+            place = (values.get("system.name", "gossipsub"), setting_of(values))
             found[place] = Mark(estimate["mean"], estimate["ci95"] or 0.0)
     return found
 
