@@ -93,7 +93,7 @@ def run(folder: Path, more: dict[str, Any]) -> dict[str, Counter[str]]:
 
 @pytest.mark.parametrize("checked", ["1", ""], ids=["messages", "rows"])
 @pytest.mark.parametrize("name", NETWORKS)
-def test_every_message_that_vanishes_is_counted(
+def test_every_message_that_vanishes_is_counted_and_marked_in_the_trace_of_its_operation(
     name: str, checked: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TRELLIS_CHECK", checked)
@@ -101,15 +101,6 @@ def test_every_message_that_vanishes_is_counted(
     assert found[names.SENT_MESSAGES].total() > 50
     assert found[names.LOST_MESSAGES] == found[names.SENT_MESSAGES]
     assert found[names.LOST_BYTES] == found[names.SENT_BYTES]
-
-
-@pytest.mark.parametrize("checked", ["1", ""], ids=["messages", "rows"])
-@pytest.mark.parametrize("name", NETWORKS)
-def test_each_lost_message_of_an_operation_is_marked_in_its_trace(
-    name: str, checked: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("TRELLIS_CHECK", checked)
-    run(tmp_path, NETWORKS[name])
     folder = RunDirectory(tmp_path / "run").trial("trial").telemetry
     told = marks(folder)
     assert told and len(told) == lost_in_operations(folder, names.LOST_MESSAGES)

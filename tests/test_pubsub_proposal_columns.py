@@ -1,4 +1,4 @@
-"""What peers propose as gateways, as columns that elections read."""
+"""Elections read the gateways that peers propose from columns."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """The processor time and memory that trials on the virtual clock are expected to take.
 
 Vitis' rates are those that `docs/performance.md` has of a quiet machine, those of other systems are measured
-with few peers (`trellis.measured_rates`). Nothing is expected of a package's system: its costs were not
-measured.
+with few peers (`trellis.measured_rates`). Nothing is expected of a system without rates, such as a package's:
+its costs were not measured.
 """
 
 from __future__ import annotations

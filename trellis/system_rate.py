@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class SystemRate:
-    """What trials of one system on the virtual clock were measured to take, compiled."""
+    """The costs that were measured of compiled trials of one system on the virtual clock."""
 
     peer_events: float
-    """Events of the loop (messages that arrive, timers that fall due) of a peer in a second that nobody asks
-    for."""
+    """The events of the loop (messages that arrive, timers that fall due) that a peer has in a second without
+    being asked for anything."""
     load_events: float
-    """Further events for each delivery, lookup, get or put of the plan (`emulator.experiment.plan.load`)."""
+    """The further events for each unit of the load of the plan (`emulator.experiment.plan.load`)."""
     us: float
     """The microseconds of processor time an event, with 160 peers."""
     base_s: float

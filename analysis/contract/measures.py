@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -95,6 +95,21 @@ def lower(title: str, unit: str, about: str) -> Measure:
 def share(title: str, about: str) -> Measure:
     """Return a share of which more is better."""
     return Measure(title, "share", "higher", about)
+
+
+def rated(
+    told: Mapping[str, tuple[str, str, str]], higher: Set[str], neither: Set[str]
+) -> dict[str, Measure]:
+    """Return measures by name from (title, unit, about).
+
+    Of those in `higher` more is better, of those in `neither` neither more nor less, and of the others less.
+    """
+    return {
+        name: Measure(
+            title, unit, None if name in neither else "higher" if name in higher else "lower", about
+        )
+        for name, (title, unit, about) in told.items()
+    }
 
 
 def grouped(headings: Mapping[str, tuple[str, ...]], measures: Mapping[str, Measure]) -> dict[str, Measure]:

@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from analysis.contract.formulas import defined
-from analysis.contract.measures import Measure, MeasureGroup, Tables, grouped
+from analysis.contract.measures import MeasureGroup, Tables, grouped, rated
 
 _HEADINGS = {
     "Traffic": ("copies",),
@@ -152,15 +152,7 @@ ROUTING = MeasureGroup(
         _HEADINGS,
         defined(
             _FORMULAS,
-            {
-                name: Measure(
-                    title,
-                    unit,
-                    None if name in _NEITHER else "higher" if name in _HIGHER_IS_BETTER else "lower",
-                    about,
-                )
-                for name, (title, unit, about) in _TOLD.items()
-            },
+            rated(_TOLD, _HIGHER_IS_BETTER, _NEITHER),
         ),
     ),
     (_events, _servers),

@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from analysis.contract.formulas import defined
-from analysis.contract.measures import Measure, MeasureGroup, Tables
+from analysis.contract.measures import MeasureGroup, Tables, rated
 
 _TOLD: Final = {
     "cliques": (
@@ -83,15 +83,7 @@ def _trees(tables: Tables) -> DataFrame:
 TOPOLOGY = MeasureGroup(
     defined(
         _FORMULAS,
-        {
-            name: Measure(
-                title,
-                unit,
-                None if name in _NEITHER else "higher" if name in _HIGHER_IS_BETTER else "lower",
-                about,
-            )
-            for name, (title, unit, about) in _TOLD.items()
-        },
+        rated(_TOLD, _HIGHER_IS_BETTER, _NEITHER),
     ),
     (_cliques, _trees),
 )

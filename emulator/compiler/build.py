@@ -81,8 +81,8 @@ def build(folder: Path, packages: Sequence[Path] = ()) -> None:
             extensions[0].extra_compile_args = [*extensions[0].extra_compile_args, "-fvisibility=hidden"]
             kernels = sorted(Path(*KERNELS.split(".")).parent.glob("*.c"))
             files = [str(path) for path in kernels]
-            arguments = [*_KERNEL_ARGUMENTS, "-isystem", include_dir()]
-            extensions.append(Extension(KERNELS, files, extra_compile_args=arguments))
+            for_kernels = [*_KERNEL_ARGUMENTS, "-isystem", include_dir()]
+            extensions.append(Extension(KERNELS, files, extra_compile_args=for_kernels))
             arguments = ["-q", "build_ext", "--build-lib", "built", "--build-temp", "objects"]
             setup(
                 name=_LIBRARY,

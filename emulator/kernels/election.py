@@ -9,7 +9,7 @@ from mypy_extensions import i32, i64
 
 _RING: Final = 1 << 62
 _OWN: Final = -1
-"""What a peer that proposes itself has in place of a heartbeat."""
+"""The number that stands in place of a heartbeat where a peer proposes itself."""
 
 
 def elect(

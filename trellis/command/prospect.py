@@ -25,7 +25,7 @@ def prospect(trials: Sequence[Trial], checked: Checked, tries: bool) -> dict[str
 
     `sizes` has the least and the most rows of each table of a plan, of the plans that were drawn; `trial_s`
     the shortest and the longest trial time; `rtt_ms` is as of `expected_rtts`. `expected` has processor time
-    and memory on a quiet machine: the trials whose costs are known, the sum of their processor time, the most
+    and memory: the trials whose costs are known, the sum of their processor time, the most
     memory of one trial, and the systems of the others. With `tries`, each variant whose costs are not known
     is tried with few peers; `not_tried` has the variants that could not be, each with the reason.
     """
@@ -96,7 +96,7 @@ def say_prospect(trials: Sequence[Trial], checked: Checked, tries: bool) -> None
         )
     if expected["trials"]:
         memory = expected["memory_bytes"] / 2**30
-        source = ", in part from trials with few peers" if tries else " on a quiet machine"
+        source = ", in part from trials with few peers" if tries else ""
         lines.append(
             f"expected of {expected['trials']:,} of them{source}: "
             f"{_seconds(expected['processor_s'])} of processor time, {memory:.2g} GiB at most for each"

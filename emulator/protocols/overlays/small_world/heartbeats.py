@@ -145,8 +145,8 @@ class Heartbeats(MessagePool, HandleKeeper):
             said = self.view(other)
             if said.profile is not profile or said.rider is not rider:
                 other = NOTHING_SAID
-        own = self._own[place] = self._take(ProfileExchange(reply, profile, rider), other)
-        return own
+        self._own[place] = self._take(ProfileExchange(reply, profile, rider), other)
+        return self._own[place]
 
     def take(self, message: ProfileExchange) -> i64:
         """Return a row for a message that has a profile; the caller holds it."""

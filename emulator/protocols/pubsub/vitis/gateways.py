@@ -44,7 +44,7 @@ class GatewayElection:
         self._places = vec[i64]()
         """Where the gateways are on the ring."""
         self._numbers = vec[i64]()
-        """Which of `_contacts` each gateway is."""
+        """The place of each gateway in `_contacts`."""
         self._contacts: list[Contact] = []
         """Each gateway once."""
 

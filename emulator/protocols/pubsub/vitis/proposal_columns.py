@@ -33,7 +33,7 @@ class ProposalColumns(RiderStore):
         self.places = vec[i64]()
         """Where each gateway is on the ring, in units of 2^-62 of the whole."""
         self.which = vec[i64]()
-        """Which of the gateways that the heartbeat names each gateway is."""
+        """The place of each gateway in the list of those that the heartbeat names."""
         self.parents = vec[i64]()
         self.hops = vec[i64]()
         self._ranges = vec[i64]()

@@ -75,7 +75,7 @@ class RelayTrees:
         self._above: dict[int, _RelayLink] = {}
         """The links to the peers that this peer asks now, by peer."""
         self._fading: deque[_Fading] = deque()
-        """What is no longer asked for over links in either direction, in the order in which it ends."""
+        """The topics that links in either direction no longer ask for, in the order in which they end."""
         self._earliest = math.inf
         """A time before which no link to a peer below ends."""
         self._relayed = 0
