@@ -6,11 +6,12 @@ from from_source import from_source
 from hypothesis import given
 from hypothesis import strategies as st
 
+from emulator.compact.peer_ranges import NO_PLACE
 from emulator.compact.peer_rows import PeerRows
 from emulator.protocols.gossip.profile_handles import ProfileHandles
 from emulator.protocols.gossip.profiles import make_profile
 from emulator.protocols.overlays.small_world.heartbeats import NOTHING_SAID, HeartbeatListener, Heartbeats
-from emulator.protocols.overlays.small_world.links import NO_LINK, Links
+from emulator.protocols.overlays.small_world.links import Links
 from trellis.v1.overlay import Profile, ProfileExchange
 
 ROWS = 3
@@ -36,18 +37,18 @@ def test_links_come_and_go_in_their_order(steps: list[tuple[str, int, int]]) -> 
         links.empty(row)
     for step, row, peer in steps:
         place = links.find(row, peer)
-        assert (place == NO_LINK) == (peer not in plain[row])
+        assert (place == NO_PLACE) == (peer not in plain[row])
         if step == "empty":
             links.empty(row)
             plain[row].clear()
-        elif step == "add" and place == NO_LINK:
+        elif step == "add" and place == NO_PLACE:
             said = heartbeats.take(ProfileExchange(False, profile(peer)))
             links.add(row, peer, handles.take(profile(peer)), float(peer), said)
             plain[row].append(peer)
-        elif step == "remove" and place != NO_LINK:
+        elif step == "remove" and place != NO_PLACE:
             links.remove(row, place)
             plain[row].remove(peer)
-        elif step == "take out" and place != NO_LINK:
+        elif step == "take out" and place != NO_PLACE:
             heartbeats.release(links.said[place])
             links.take_out(row, place)
             plain[row].remove(peer)

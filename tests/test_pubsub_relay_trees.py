@@ -9,8 +9,11 @@ from typing import Any
 from fake_environment import FakeEnvironment
 from hypothesis import given
 from hypothesis import strategies as st
+from mypy_extensions import i64
 
 from emulator.compact.bit_sets import bit_set, bits
+from emulator.compact.peer_rows import PeerRows
+from emulator.protocols.pubsub.vitis.relay_requests import RelayLinks, RelayRequests
 from emulator.protocols.pubsub.vitis.relay_trees import RelayTrees
 from trellis.v1.pubsub import RelayRequest
 
@@ -47,6 +50,16 @@ class Relay:
         self.environment = FakeEnvironment(peer)
         self.routes = Routes(hop)
         self.trees = RelayTrees(self.environment, self.routes, LIFETIME)
+        self.requests = self.environment.shared(RelayRequests, self.environment.shared(PeerRows), LIFETIME)
+
+    def links(self, links: RelayLinks) -> list[tuple[int, int, float]]:
+        """Return this peer's links in one direction: the peer at the other end, topics, and the end."""
+        row = self.environment.shared(PeerRows).row(self.environment.peer)
+        places = range(links.begin(row), links.end(row))
+        return [
+            (links.peers[i64(at)], self.requests.topics(links.requests[i64(at)]), links.ends[i64(at)])
+            for at in places
+        ]
 
     def receive(self, sender: int, *topics: int, addition: bool = False) -> None:
         self.environment.hand_over(sender, RelayRequest(bit_set(topics), addition))
@@ -339,12 +352,12 @@ def test_a_topic_is_relayed_over_each_link_that_is_about_it(steps: list[tuple[An
         relay.environment.outbox.clear()
         now = relay.environment.now
         for topic in range(6):
-            links = [(link.peer, link.request.topics, link.ends) for link in trees._below.values()]
-            links += [(link.peer, link.request.topics, link.ends) for link in trees._above.values()]
+            links = [*relay.links(relay.requests.below), *relay.links(relay.requests.above)]
             links += [(fading.peer, fading.topics, fading.ends) for fading in trees._fading]
             about_it = {peer for peer, topics, ends in links if topics >> topic & 1 and ends >= now}
             assert trees.links(topic) == about_it
-        assert trees.relayed() == reduce(or_, [link.request.topics for link in trees._below.values()], 0)
+        below = relay.links(relay.requests.below)
+        assert trees.relayed() == reduce(or_, [topics for _, topics, _ in below], 0)
         if kind == "round":
-            assert all(link.ends >= now for link in trees._below.values())
+            assert all(ends >= now for _, _, ends in below)
             assert all(fading.ends >= now for fading in trees._fading)

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from librt.vecs import append, vec
 from mypy_extensions import i64
 
+from emulator.compact.peer_ranges import NO_PLACE, PeerRanges
 from emulator.protocols.gossip.profile_handles import HandleKeeper, ProfileHandles
 from emulator.protocols.gossip.sightings import Sightings
 from emulator.protocols.overlays.small_world.heartbeats import NOTHING_SAID, Heartbeats, KnownLinks
 from trellis.v1.overlay import Contact, Profile, ProfileExchange
-
-_FIRST_ROOM: Final[i64] = 16
-NO_LINK: Final[i64] = -1
 
 
 class Link:
@@ -48,7 +44,7 @@ class Words:
             self.said = append(self.said, NOTHING_SAID)
 
 
-class Links(HandleKeeper, KnownLinks):
+class Links(PeerRanges, HandleKeeper, KnownLinks):
     """The links of each peer, by the peer's row, in the order in which they came.
 
     A link is a place in four columns: the peer, the handle of its profile, when any peer last heard from it
@@ -57,83 +53,44 @@ class Links(HandleKeeper, KnownLinks):
 
     def __init__(self, profiles: ProfileHandles, heartbeats: Heartbeats, direction: str) -> None:
         """`direction` names the links of one direction."""
+        super().__init__()
         self.direction = direction
         self._profiles = profiles
         self._heartbeats = heartbeats
-        self._begins = vec[i64]()
-        self._rooms = vec[i64]()
-        self._counts = vec[i64]()
-        self.peers = vec[i64]()
         self.handles = vec[i64]()
         self.heard = vec[float]()
         self.said = vec[i64]()
-        self._left: dict[int, list[int]] = {}
-        """The begins of ranges that rows have outgrown, by the room in them."""
         profiles.add_keeper(self)
 
+    def lengthen(self) -> None:
+        self.handles = append(self.handles, i64(0))
+        self.heard = append(self.heard, 0.0)
+        self.said = append(self.said, NOTHING_SAID)
+
+    def copy(self, place: i64, to: i64) -> None:
+        self.handles[to] = self.handles[place]
+        self.heard[to] = self.heard[place]
+        self.said[to] = self.said[place]
+
     def empty(self, row: i64) -> None:
-        """Remove all links of a row, which gets room if it has none."""
-        while len(self._counts) <= row:
-            self._begins = append(self._begins, i64(0))
-            self._rooms = append(self._rooms, i64(0))
-            self._counts = append(self._counts, i64(0))
-        place: i64
-        for place in range(self.begin(row), self.end(row)):
-            self._forget(self.said[place])
-        self._counts[row] = 0
-
-    def count(self, row: i64) -> i64:
-        return self._counts[row]
-
-    def begin(self, row: i64) -> i64:
-        """Return the place of the row's first link."""
-        return self._begins[row]
-
-    def end(self, row: i64) -> i64:
-        """Return the place after the row's last link."""
-        return self._begins[row] + self._counts[row]
-
-    def find(self, row: i64, peer: i64) -> i64:
-        """Return the place of the link to a peer, or `NO_LINK`."""
-        peers = self.peers
-        place = self._begins[row]
-        end = place + self._counts[row]
-        while place < end:
-            if peers[place] == peer:
-                return place
-            place += 1
-        return NO_LINK
+        """Remove all links of a row."""
+        if row < len(self._counts):
+            place: i64
+            for place in range(self.begin(row), self.end(row)):
+                self._forget(self.said[place])
+        self.leave(row)
 
     def add(self, row: i64, peer: i64, handle: i64, heard: float, said: i64) -> None:
         """Add a link, which takes over the hold of what was said."""
-        if self._counts[row] == self._rooms[row]:
-            self._widen(row)
-        place = self.end(row)
-        self.peers[place] = peer
+        place = self.next_place(row, peer)
         self.handles[place] = handle
         self.heard[place] = heard
         self.said[place] = said
-        self._counts[row] += 1
-
-    def take_out(self, row: i64, place: i64) -> None:
-        """Remove a link, of whose last heartbeat the caller takes over the hold."""
-        end = self.end(row) - 1
-        while place < end:
-            self.peers[place] = self.peers[place + 1]
-            self.handles[place] = self.handles[place + 1]
-            self.heard[place] = self.heard[place + 1]
-            self.said[place] = self.said[place + 1]
-            place += 1
-        self._counts[row] -= 1
 
     def remove(self, row: i64, place: i64) -> None:
         """Remove a link."""
         self._forget(self.said[place])
         self.take_out(row, place)
-
-    def leave(self, row: i64) -> None:
-        """Remove all links of a row, of whose heartbeats the caller has taken over the holds."""
-        self._counts[row] = 0
 
     def hear(self, place: i64, heartbeat: i64, now: float) -> bool:
         """Note that the peer has sent a heartbeat.
@@ -145,7 +102,7 @@ class Links(HandleKeeper, KnownLinks):
 
     def hear_again(self, row: i64, sender: i64, heartbeat: i64, now: float) -> bool:
         place = self.find(row, sender)
-        if place == NO_LINK or not self._repeats(place, heartbeat):
+        if place == NO_PLACE or not self._repeats(place, heartbeat):
             return False
         self.heard[place] = now
         return True
@@ -234,28 +191,3 @@ class Links(HandleKeeper, KnownLinks):
     def _forget(self, heartbeat: i64) -> None:
         if heartbeat != NOTHING_SAID:
             self._heartbeats.release(heartbeat)
-
-    def _widen(self, row: i64) -> None:
-        """Move a row to a range with twice the room."""
-        former, room, count = self._begins[row], self._rooms[row], self._counts[row]
-        wide = max(2 * room, _FIRST_ROOM)
-        begins = self._left.get(int(wide))
-        if begins:
-            begin = i64(begins.pop())
-        else:
-            begin = len(self.peers)
-            for _ in range(wide):
-                self.peers = append(self.peers, i64(0))
-                self.handles = append(self.handles, i64(0))
-                self.heard = append(self.heard, 0.0)
-                self.said = append(self.said, NOTHING_SAID)
-        place: i64
-        for place in range(count):
-            self.peers[begin + place] = self.peers[former + place]
-            self.handles[begin + place] = self.handles[former + place]
-            self.heard[begin + place] = self.heard[former + place]
-            self.said[begin + place] = self.said[former + place]
-        if room:
-            self._left.setdefault(int(room), []).append(int(former))
-        self._begins[row] = begin
-        self._rooms[row] = wide

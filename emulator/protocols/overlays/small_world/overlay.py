@@ -12,6 +12,7 @@ from typing import Final
 from librt.vecs import append, vec
 from mypy_extensions import i64, mypyc_attr
 
+from emulator.compact.peer_ranges import NO_PLACE
 from emulator.compact.peer_rows import PeerRows
 from emulator.contract.identifiers import RING
 from emulator.contract.protocol import Environment, Overlay
@@ -30,7 +31,7 @@ from emulator.protocols.overlays.small_world.heartbeats import (
     Heartbeats,
     RidingSystem,
 )
-from emulator.protocols.overlays.small_world.links import NO_LINK, Link, Links, Words
+from emulator.protocols.overlays.small_world.links import Link, Links, Words
 from emulator.protocols.overlays.small_world.neighbour_selection import FRIEND, NeighbourSelection, by_kind
 from emulator.protocols.overlays.small_world.parameters import SmallWorldParameters
 from emulator.protocols.overlays.small_world.replacement import renew_links, replace_links
@@ -143,11 +144,11 @@ class SmallWorld(Overlay, Topology, HeartbeatListener):
     def on_unreachable(self, peer: int) -> None:
         self._silent[peer] = self.environment.now
         place = self._incoming.find(self._row, peer)
-        if place != NO_LINK:
+        if place != NO_PLACE:
             self._incoming.remove(self._row, place)
             self.links_version += 1
         place = self._table.find(self._row, peer)
-        if place != NO_LINK:
+        if place != NO_PLACE:
             self._remove(place)
 
     def gauges(self) -> dict[str, float]:
@@ -312,12 +313,12 @@ class SmallWorld(Overlay, Topology, HeartbeatListener):
     def hear(self, sender: i64, heartbeat: i64, now: float) -> None:
         links = self._table
         place = links.find(self._row, sender)
-        if place == NO_LINK:
+        if place == NO_PLACE:
             links = self._incoming
             place = links.find(self._row, sender)
             if not self.heartbeats.is_reply(heartbeat):
                 self.environment.send_row(int(sender), self.heartbeats, self._heartbeat(reply=True))
-        if place == NO_LINK or not links.hear(place, heartbeat, now):
+        if place == NO_PLACE or not links.hear(place, heartbeat, now):
             self._take_over(sender, links, place, heartbeat, now)
 
     def _take_over(self, sender: i64, links: Links, place: i64, heartbeat: i64, now: float) -> None:
@@ -325,7 +326,7 @@ class SmallWorld(Overlay, Topology, HeartbeatListener):
         if not self._fits(heartbeat):
             self.environment.drop(ProfileExchange, "its parts do not fit together")
             return
-        if place == NO_LINK:
+        if place == NO_PLACE:
             self._incoming.add(self._row, sender, self.heartbeats.handle(heartbeat), now, NOTHING_SAID)
             place = self._incoming.end(self._row) - 1
         before = links.said[place]
@@ -395,5 +396,5 @@ class SmallWorld(Overlay, Topology, HeartbeatListener):
         place: i64
         for place in range(hearsay.count):
             known = self._table.find(self._row, hearsay.peers[place])
-            if known != NO_LINK:
+            if known != NO_PLACE:
                 self._table.renew(known, hearsay.handles[place], hearsay.heard[place])

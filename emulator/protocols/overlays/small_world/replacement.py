@@ -7,9 +7,10 @@ from typing import Final
 from librt.vecs import append, vec
 from mypy_extensions import i64
 
+from emulator.compact.peer_ranges import NO_PLACE
 from emulator.protocols.gossip.sightings import Sightings
 from emulator.protocols.overlays.small_world.heartbeats import NOTHING_SAID
-from emulator.protocols.overlays.small_world.links import NO_LINK, Links
+from emulator.protocols.overlays.small_world.links import Links
 from trellis.v1.overlay import Contact
 
 _FORMER: Final = Sightings()
@@ -23,7 +24,7 @@ def renew_links(table: Links, row: i64, candidates: Sightings, chosen: list[int]
     kept: i64 = 0
     for place in chosen:
         link = table.find(row, candidates.peers[place])
-        if link != NO_LINK:
+        if link != NO_PLACE:
             kept += 1
             table.renew(link, candidates.handles[place], candidates.heard[place])
     return kept == len(chosen) and kept == table.count(row)
@@ -54,7 +55,7 @@ def replace_links(
             table.add(row, peer, former.handles[before], former.heard[before], said[before])
             continue
         link = incoming.find(row, peer)
-        if link == NO_LINK:
+        if link == NO_PLACE:
             table.add(row, peer, handle, heard, NOTHING_SAID)
         else:
             incoming.renew(link, handle, heard)
@@ -63,7 +64,7 @@ def replace_links(
         joined.append(table.contact(table.end(row) - 1))
     for place in range(former.count):
         peer, handle = former.peers[place], former.handles[place]
-        if table.find(row, peer) == NO_LINK:
+        if table.find(row, peer) == NO_PLACE:
             if said[place] != NOTHING_SAID:
                 incoming.add(row, peer, handle, former.heard[place], said[place])
             left.append(table.contact_of(handle))

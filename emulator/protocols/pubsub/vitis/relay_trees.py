@@ -13,7 +13,12 @@ from collections import deque
 from typing import Final
 from typing import Protocol as Interface
 
+from mypy_extensions import i64
+
+from emulator.compact.peer_ranges import NO_PLACE
+from emulator.compact.peer_rows import PeerRows
 from emulator.contract.protocol import Environment
+from emulator.protocols.pubsub.vitis.relay_requests import RelayListener, RelayRequests
 from trellis.v1.pubsub import RelayRequest
 
 _UNKNOWN: Final = -1
@@ -31,20 +36,6 @@ class TopicRoutes(Interface):
         ...
 
 
-class _RelayLink:
-    """A link over which one of two peers asks the other to relay topics."""
-
-    __slots__ = ("ends", "peer", "request")
-
-    def __init__(self, peer: int, request: RelayRequest, ends: float) -> None:
-        self.peer = peer
-        """The peer at the other end."""
-        self.request = request
-        """The topics that are asked for over the link, as the last request has them."""
-        self.ends = ends
-        """The time at which the link ends unless it is renewed (s of trial time)."""
-
-
 class _Fading:
     """Topics that a link between two peers relayed, and that are no longer asked for over it."""
 
@@ -58,11 +49,11 @@ class _Fading:
         """The time at which they are relayed no more (s of trial time)."""
 
 
-class RelayTrees:
+class RelayTrees(RelayListener):
     """This peer's part in the relay paths of all topics.
 
     A request names all the topics that a peer asks the receiver for. In a network at rest it is the same each
-    round, so renewing a link means comparing two sets. Sets of topics are bit sets.
+    round. Sets of topics are bit sets.
     """
 
     def __init__(self, environment: Environment, overlay: TopicRoutes, lifetime: float) -> None:
@@ -70,10 +61,10 @@ class RelayTrees:
         self._environment = environment
         self._overlay = overlay
         self._lifetime = lifetime
-        self._below: dict[int, _RelayLink] = {}
-        """The links to the peers that ask this peer now, by peer."""
-        self._above: dict[int, _RelayLink] = {}
-        """The links to the peers that this peer asks now, by peer."""
+        rows = environment.shared(PeerRows)
+        self._row = rows.row(environment.peer)
+        self._requests = environment.shared(RelayRequests, rows, lifetime)
+        self._requests.join(self._row, self)
         self._fading: deque[_Fading] = deque()
         """The topics that links in either direction no longer ask for, in the order in which they end."""
         self._earliest = math.inf
@@ -88,8 +79,7 @@ class RelayTrees:
 
     def clear(self) -> None:
         """Forget all paths."""
-        self._below.clear()
-        self._above.clear()
+        self._requests.unlink(self._row)
         self._fading.clear()
         self._relayed = 0
         self._asked = 0
@@ -102,16 +92,19 @@ class RelayTrees:
         if topics != self._asked or self._routes_version != self._overlay.routes_version:
             self._choose_above(topics)
         ends = now + self._lifetime
-        for hop, link in self._above.items():
-            link.ends = ends
-            self._environment.send(hop, link.request)
+        above = self._requests.above
+        place: i64
+        for place in range(above.begin(self._row), above.end(self._row)):
+            above.ends[place] = ends
+            self._environment.send_row(int(above.peers[place]), self._requests, above.requests[place])
 
     def relayed(self) -> int:
         """Return the topics that this peer relays for others, as a bit set."""
         if self._relayed == _UNKNOWN:
-            relayed = 0
-            for link in self._below.values():
-                relayed |= link.request.topics
+            relayed, below = 0, self._requests.below
+            place: i64
+            for place in range(below.begin(self._row), below.end(self._row)):
+                relayed |= self._requests.topics(below.requests[place])
             self._relayed = relayed
         return self._relayed
 
@@ -122,9 +115,11 @@ class RelayTrees:
         linked: set[int] = set()
         # Links are about topics that this peer asks for itself; only what fades may be about others.
         if self._asked & bit:
-            for link in [*self._below.values(), *self._above.values()]:
-                if link.request.topics & bit and link.ends >= now:
-                    linked.add(link.peer)
+            for links in (self._requests.below, self._requests.above):
+                place: i64
+                for place in range(links.begin(self._row), links.end(self._row)):
+                    if links.ends[place] >= now and self._requests.topics(links.requests[place]) & bit:
+                        linked.add(int(links.peers[place]))
         for fading in self._fading:
             if fading.topics & bit and fading.ends >= now:
                 linked.add(fading.peer)
@@ -133,77 +128,114 @@ class RelayTrees:
     def on_unreachable(self, peer: int) -> None:
         """Take another next hop at once for the topics that were relayed through `peer`."""
         self._fading = deque([fading for fading in self._fading if fading.peer != peer])
-        self._below.pop(peer, None)
+        below, above = self._requests.below, self._requests.above
+        place = below.find(self._row, peer)
+        if place != NO_PLACE:
+            self._requests.remove(below, self._row, place)
         self._relayed = _UNKNOWN
-        above = self._above.pop(peer, None)
-        if above is not None:
-            self._ask_more(above.request.topics)
+        place = above.find(self._row, peer)
+        if place != NO_PLACE:
+            topics = self._requests.topics(above.requests[place])
+            self._requests.remove(above, self._row, place)
+            self._ask_more(topics)
 
     def _on_request(self, sender: int, message: RelayRequest) -> None:
-        now = self._environment.now
-        ends = now + self._lifetime
-        link = self._below.get(sender)
-        if link is not None and link.request is message and link.ends >= now:
-            link.ends = ends
+        """Take a request that came as a message, from another host or through a runtime without rows."""
+        requests, now = self._requests, self._environment.now
+        below = requests.below
+        place = below.find(self._row, sender)
+        if (
+            place != NO_PLACE
+            and below.ends[place] >= now
+            and not message.addition
+            and requests.topics(below.requests[place]) == message.topics
+        ):
+            below.ends[place] = now + self._lifetime
             return
-        topics = message.topics
-        if link is None or link.ends < now:
-            self._below[sender] = _RelayLink(sender, message, ends)
+        request = requests.take(message)
+        self.take_request(sender, request)
+        requests.release(request)
+
+    def take_request(self, sender: int, request: i64) -> None:
+        requests, below, now = self._requests, self._requests.below, self._environment.now
+        ends, asked = now + self._lifetime, requests.view(request)
+        topics = asked.topics
+        place = below.find(self._row, sender)
+        if place == NO_PLACE or below.ends[place] < now:
             self._earliest = min(self._earliest, ends)
-            self._relayed = _UNKNOWN
-        elif message.addition:
-            link.request = RelayRequest(link.request.topics | topics)
-            link.ends = ends
-            self._relayed = _UNKNOWN
-        elif topics == link.request.topics:
-            link.ends = ends
-            return
         else:
-            self._fade(link, topics)
-            link.request = message
-            link.ends = ends
-            self._relayed = _UNKNOWN
+            former = requests.topics(below.requests[place])
+            if asked.addition:
+                topics |= former
+            self._fade(sender, former & ~topics)
+        if topics == asked.topics:
+            requests.hold(request)
+        else:
+            request = requests.take(RelayRequest(topics))
+        if place == NO_PLACE:
+            below.add(self._row, sender, request, ends)
+        else:
+            requests.ask_over(below, place, request)
+            below.ends[place] = ends
+        self._relayed = _UNKNOWN
         self._ask_more(topics & ~self._asked)
 
     def _choose_above(self, topics: int) -> None:
         """Find the next hop of all topics anew."""
+        requests, above, row = self._requests, self._requests.above, self._row
         self._routes_version = self._overlay.routes_version
         self._asked = topics
-        former, self._above = self._above, {}
+        begin, end = above.begin(row), above.end(row)
+        hops, asked_before = above.peers[begin:end], above.requests[begin:end]
+        above.leave(row)
         for hop, asked in self._overlay.next_hops(topics).items():
-            self._above[hop] = _RelayLink(hop, RelayRequest(asked), self._environment.now)
-        for hop, link in former.items():
-            remaining = self._above.get(hop)
-            self._fade(link, 0 if remaining is None else remaining.request.topics)
+            above.add(row, hop, requests.take(RelayRequest(asked)), self._environment.now)
+        at: i64
+        for at in range(len(hops)):
+            before = requests.topics(asked_before[at])
+            place = above.find(row, hops[at])
+            now = 0 if place == NO_PLACE else requests.topics(above.requests[place])
+            if now == before:
+                requests.ask_over(above, place, asked_before[at])
+            else:
+                self._fade(int(hops[at]), before & ~now)
+                requests.release(asked_before[at])
 
     def _ask_more(self, topics: int) -> None:
         """Ask for these topics at once; the next rounds' requests include them."""
         if not topics:
             return
+        requests, above = self._requests, self._requests.above
         self._asked |= topics
         ends = self._environment.now + self._lifetime
         for hop, asked in self._overlay.next_hops(topics).items():
-            link = self._above.get(hop)
-            if link is None:
-                self._above[hop] = _RelayLink(hop, RelayRequest(asked), ends)
+            place = above.find(self._row, hop)
+            if place == NO_PLACE:
+                above.add(self._row, hop, requests.take(RelayRequest(asked)), ends)
             else:
-                link.request = RelayRequest(link.request.topics | asked)
-                link.ends = ends
-            self._environment.send(hop, RelayRequest(asked, addition=True))
+                more = RelayRequest(requests.topics(above.requests[place]) | asked)
+                requests.ask_over(above, place, requests.take(more))
+                above.ends[place] = ends
+            addition = requests.take(RelayRequest(asked, addition=True))
+            self._environment.send_row(hop, requests, addition)
+            requests.release(addition)
 
-    def _fade(self, link: _RelayLink, topics: int) -> None:
-        """Ask for only these topics over the link from now on; the others last for `lifetime` more."""
-        former = link.request.topics & ~topics
-        if former:
-            ends = self._environment.now + self._lifetime
-            self._fading.append(_Fading(link.peer, former, ends))
+    def _fade(self, peer: int, topics: int) -> None:
+        """Relay these topics, which are asked for no more over the link to a peer, for `lifetime` more."""
+        if topics:
+            self._fading.append(_Fading(peer, topics, self._environment.now + self._lifetime))
 
     def _drop_ended(self, now: float) -> None:
         if now > self._earliest:
-            ended = [peer for peer, link in self._below.items() if link.ends < now]
-            for peer in ended:
-                del self._below[peer]
-                self._relayed = _UNKNOWN
-            self._earliest = min([link.ends for link in self._below.values()], default=math.inf)
+            requests, below = self._requests, self._requests.below
+            self._earliest = math.inf
+            place = below.begin(self._row)
+            while place < below.end(self._row):
+                if below.ends[place] < now:
+                    requests.remove(below, self._row, place)
+                    self._relayed = _UNKNOWN
+                else:
+                    self._earliest = min(self._earliest, below.ends[place])
+                    place += 1
         while self._fading and self._fading[0].ends < now:
             self._fading.popleft()
