@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from benchmarks import calibration, control, matching, netem, realtime, spark, v
 from emulator.trials.nursery import VARIABLES
 
 if __name__ == "__main__":
+    argparse.ArgumentParser("python -m benchmarks", description=__doc__).parse_args()
     calibration.main()
     matching.main()
     for system in virtual.TRIALS:

@@ -64,14 +64,16 @@ def test_figures_that_a_host_has_measured_are_taken() -> None:
             "hops has an exemplar that nothing was counted for",
         ),
         ({"sent_of_kind": {"gossip\n": 1}}, "'gossip\\n' is no kind of messages"),
+        ({"up_in_region": [1]}, "up_in_region has 1 counts, but there are 2 regions"),
+        ({"delivered_in_region": [1, 10**16]}, "delivered_in_region 1 is 10000000000000000"),
         ({"sent_of_kind": {"event": 10**16}}, "the messages of kind 'event' is 10000000000000000"),
     ],
 )
 def test_a_report_that_nobody_can_have_measured_is_refused(fields: dict[str, Any], problem: str) -> None:
     with pytest.raises(ControlError) as caught:
-        check_progress(control_pb2.HostProgress(host="host-0", **fields))
+        check_progress(control_pb2.HostProgress(host="host-0", **fields), regions=2)
     assert str(caught.value) == f"host-0 told what nobody can have measured: {problem}"
-    check_progress(control_pb2.HostProgress(host="host-0"))
+    check_progress(control_pb2.HostProgress(host="host-0"), regions=2)
 
 
 USE = control_pb2.LinkUse(waits=told([5], [1], 5.5e-6), busy_s=1.0, busy_bits=1e6)

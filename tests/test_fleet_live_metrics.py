@@ -13,9 +13,11 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families 
 from prometheus_client.parser import text_string_to_metric_families
 from test_fleet_coordinator import SECOND, begin, plan_of, register, result, spec_of
 
+from emulator.experiment.plan.draw_plan import draw_plan
 from emulator.fleet.coordinator.coordinator import Coordinator
 from emulator.fleet.coordinator.live_metrics import HOST_STATES, HostReading, LiveCollector, Reading
 from emulator.fleet.coordinator.live_reading import MOST_HOSTS, read_live
+from emulator.fleet.coordinator.live_regions import MOST_REGIONS
 from emulator.fleet.coordinator.live_totals import Tally
 from emulator.network import metrics_server
 from emulator.network.metrics_server import MetricsServer
@@ -54,6 +56,8 @@ def reading(trial: str = "vitis-1", **changes: object) -> Reading:
         "cpu_s": 1.5,
         "histograms": {name: tally(*range(1, len(bounds) + 2)) for name, bounds in BOUNDS.items()},
         "sent_of_kind": {"event": 2, "maintenance": 4},
+        "delivered_in_region": {"eu": 7, "us": 3},
+        "up_in_region": {"eu": 1, "us": 0},
         "slowest": [HostReading("host-3", 4, 5, 0.25, 0.009)],
     }
     return Reading(**values | changes)  # type: ignore[arg-type]
@@ -82,7 +86,7 @@ def test_a_scrape_tells_of_everything_that_was_read() -> None:
     told = {
         name: value
         for (name, *_), value in values.items()
-        if name not in ("trellis_hosts", "trellis_kind_messages_sent_total")
+        if name != "trellis_hosts" and not name.startswith(("trellis_kind_", "trellis_region_"))
     }
     assert {name: value for name, value in told.items() if not name.endswith("_bucket")} == {
         "trellis_trial_time_seconds": 12.5,
@@ -115,6 +119,8 @@ def test_a_scrape_tells_of_everything_that_was_read() -> None:
     assert values[("trellis_host_peers_up", "host-3", "vitis-1")] == 4
     assert values[("trellis_kind_messages_sent_total", "event", "vitis-1")] == 2
     assert values[("trellis_kind_messages_sent_total", "maintenance", "vitis-1")] == 4
+    assert values[("trellis_region_deliveries_total", "eu", "vitis-1")] == 7
+    assert values[("trellis_region_peers_up", "us", "vitis-1")] == 0
     assert ("trellis_trial_info", "running", "vitis", "vitis-1") in values
 
 
@@ -218,6 +224,35 @@ def test_a_reading_sums_up_the_hosts(coordinator: Coordinator) -> None:
     assert (found.dropped, found.lost_spans, found.timer_lateness_max_s) == (1, 2, 0.03)
     assert (found.time_s, found.end_s) == (pytest.approx(3.0), 10.0)
     assert found.hosts == {"ready": 2}
+
+
+def test_deliveries_and_peers_are_told_by_region_also_after_a_restart() -> None:
+    spec = spec_of(4, network={"regions": [{"name": "us", "share": 0.5}, {"name": "eu", "share": 0.5}]})
+    coordinator = Coordinator(spec, draw_plan(spec), "experiment", "vitis-1")
+    begin(coordinator)
+    for host, delivered, up in (("host-0", [3, 1], [1, 1]), ("host-1", [2, 0], [2, 0])):
+        told = control_pb2.HostProgress(host=host, delivered_in_region=delivered, up_in_region=up)
+        coordinator.note_progress(told, 2 * SECOND)
+    found = read(coordinator)
+    assert found.delivered_in_region == {"eu": 5, "us": 1}
+    assert found.up_in_region == {"eu": 3, "us": 1}
+    again = control_pb2.Registration(host="host-1", address="127.0.0.1:2", start="another")
+    coordinator.register(again, 3 * SECOND)
+    told = control_pb2.HostProgress(host="host-1", delivered_in_region=[1, 1], up_in_region=[1, 0])
+    coordinator.note_progress(told, 4 * SECOND)
+    found = read(coordinator)
+    assert (found.delivered_in_region, found.up_in_region) == ({"eu": 6, "us": 2}, {"eu": 2, "us": 1})
+
+
+def test_a_host_is_told_the_regions_of_its_peers_and_none_of_a_trial_with_too_many() -> None:
+    names = [f"region-{number:02}" for number in range(MOST_REGIONS + 1)]
+    for count, told in ((2, 2), (MOST_REGIONS + 1, 0)):
+        regions = [{"name": name, "share": 1 / count} for name in names[:count]]
+        spec = spec_of(2 * count, network={"regions": regions})
+        coordinator = Coordinator(spec, draw_plan(spec), "experiment", "vitis-1")
+        assignment = register(coordinator, "host-0")
+        assert (assignment.region_count, len(set(assignment.regions.values()))) == (told, told)
+        assert set(assignment.regions) <= set(range(0, 2 * count, 2))
 
 
 def test_trial_time_ends_with_the_trial(coordinator: Coordinator) -> None:

@@ -20,7 +20,7 @@ def samples(address: str) -> dict[tuple[str, ...], float]:
     except URLError:
         return {}
     told = [sample for family in text_string_to_metric_families(text) for sample in family.samples]
-    keys = ("host", "method", "code", "kind")
+    keys = ("host", "method", "code", "kind", "region")
     return {
         (sample.name, *(sample.labels[key] for key in keys if key in sample.labels)): sample.value
         for sample in told
@@ -52,6 +52,9 @@ def test_a_scrape_has_delays_hops_lateness_hosts_and_calls_of_the_trial_that_run
     kinds = {key[1]: value for key, value in seen.items() if key[0] == "trellis_kind_messages_sent_total"}
     assert kinds["notification"] > 0 and kinds["maintenance"] > 0
     assert sum(kinds.values()) <= seen[("trellis_messages_sent_total",)]
+    regions = [seen[("trellis_region_deliveries_total", region)] for region in ("eu", "us")]
+    assert all(regions) and sum(regions) == seen[("trellis_deliveries_total",)]
+    assert sum(seen[("trellis_region_peers_up", region)] for region in ("eu", "us")) == 6
     hosts = [seen[("trellis_host_messages_sent_total", f"host-{number}")] for number in range(HOSTS)]
     assert all(hosts) and sum(hosts) <= seen[("trellis_messages_sent_total",)]
     assert seen[("trellis_hosts_cpu_seconds_total",)] > 0.1

@@ -23,7 +23,7 @@ EXPERIMENT = """
 name: pods
 peers: 6
 system: {name: vitis, parameters: {}}
-network: {latency: {kind: constant, rtt: 40 ms}}
+network: {latency: {kind: constant, rtt: 40 ms}, regions: [{name: eu, share: 50 %}, {name: us, share: 50 %}]}
 workload:
   subscriptions: {kind: random, topics: 4, per_peer: 2, buckets: 2}
   publications: {events: 20}

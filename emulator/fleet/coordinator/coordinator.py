@@ -15,6 +15,7 @@ from emulator.experiment.file.spec import Kubernetes, RealTime, TrialSpec
 from emulator.experiment.plan.link_seconds import link_seconds
 from emulator.experiment.plan.tables import Plan, operations_of
 from emulator.experiment.run.telemetry_totals import Written
+from emulator.fleet.coordinator.live_regions import LiveRegions
 from emulator.fleet.coordinator.live_totals import LiveTotals
 from emulator.fleet.coordinator.members import COUNTS, Member
 from emulator.fleet.coordinator.planned_kills import planned_kills
@@ -70,6 +71,7 @@ class Coordinator:
         self.stopping = False
         """Whether the trial is to end early; the conductor sets it."""
         self.totals = LiveTotals()
+        self.regions = LiveRegions(plan)
         self.killed: dict[tuple[int, int], control_pb2.Killed] = {}
         """The reports of the churn controller on sessions that end with their pods, by peer and session."""
         self._written: dict[tuple[str, int], Written] = {}
@@ -123,6 +125,7 @@ class Coordinator:
         kind = self.spec.workload.kind
         put_script(assignment, script_of(self._plan, kind, self.spec.phases.end, own), kind)
         put_network(assignment, self._network, own)
+        self.regions.put(assignment, own)
         sides = zip(self._hit, self._second, strict=True)
         assignment.faults.extend(control_pb2.Hit(peers=peers, second=second) for peers, second in sides)
         return assignment

@@ -66,8 +66,11 @@ def check_result(coordinator: Coordinator, result: control_pb2.HostFidelity) -> 
         raise ControlError(f"{result.host} told what nobody can have measured: {'; '.join(wrong)}")
 
 
-def check_progress(progress: control_pb2.HostProgress) -> None:
-    """Check the figures of a host's report. Raises ControlError that names those that cannot be."""
+def check_progress(progress: control_pb2.HostProgress, regions: int) -> None:
+    """Check the figures of a host's report in a trial with so many regions that have series.
+
+    Raises ControlError that names those that cannot be.
+    """
     amounts = {"timer_lateness_max_s": progress.timer_lateness_max_s, "cpu_s": progress.cpu_s}
     wrong = []
     for name, bounds in BOUNDS.items():
@@ -78,6 +81,11 @@ def check_progress(progress: control_pb2.HostProgress) -> None:
         if not all(_is_sound(exemplar, bounds) for exemplar in told.exemplars):
             wrong.append(f"{name} has an exemplar that nothing was counted for")
     amounts |= {f"the messages of kind {kind!r:.40}": sent for kind, sent in progress.sent_of_kind.items()}
+    for name in ("delivered_in_region", "up_in_region"):
+        counts = getattr(progress, name)
+        amounts |= {f"{name} {number}": count for number, count in enumerate(counts[:regions])}
+        if len(counts) not in (0, regions):
+            wrong.append(f"{name} has {len(counts)} counts, but there are {regions} regions")
     strange = sorted(set(progress.sent_of_kind) - set(KINDS))
     wrong += [f"{kind!r:.40} is no kind of messages" for kind in strange[:3]]
     wrong += [f"{name} is {value}" for name, value in amounts.items() if not 0 <= value < _MOST]

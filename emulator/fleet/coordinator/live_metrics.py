@@ -71,6 +71,10 @@ class Reading:
     """The histograms of all hosts by their names in `BOUNDS`."""
     sent_of_kind: Mapping[str, int] = field(default_factory=dict)
     """The messages that peers sent, by kind: events, notifications, control or maintenance."""
+    delivered_in_region: Mapping[str, int] = field(default_factory=dict)
+    """The outcomes at peers of each region."""
+    up_in_region: Mapping[str, int] = field(default_factory=dict)
+    """The peers that are up in each region."""
     slowest: Sequence[HostReading] = ()
     """The hosts that have series of their own."""
 
@@ -110,6 +114,24 @@ _HISTOGRAMS = {
     "hops": ("trellis_delivery_hops", "Hops of the overlay that outcomes took"),
 }
 """The name and the help of each histogram of `BOUNDS`."""
+_BY_LABEL: list[tuple[type[GaugeMetricFamily] | type[CounterMetricFamily], str, str, str, str]] = [
+    (
+        CounterMetricFamily,
+        "trellis_kind_messages_sent",
+        "Messages that peers sent, by kind",
+        "kind",
+        "sent_of_kind",
+    ),
+    (
+        CounterMetricFamily,
+        "trellis_region_deliveries",
+        "Outcomes at peers of a region",
+        "region",
+        "delivered_in_region",
+    ),
+    (GaugeMetricFamily, "trellis_region_peers_up", "Peers of a region that are up", "region", "up_in_region"),
+]
+"""The metrics with one more label: type, name, help, the label, and what a reading has by it."""
 _OF_HOSTS: list[tuple[type[GaugeMetricFamily] | type[CounterMetricFamily], str, str, str]] = [
     (GaugeMetricFamily, "trellis_host_peers_up", "Peers of the host that are up", "peers_up"),
     (
@@ -152,13 +174,12 @@ class LiveCollector(Collector):
                     buckets = _buckets(BOUNDS[key], tally.counts, tally.exemplars)
                     histogram.add_metric([self._release, reading.trial], buckets, tally.sum)
             yield histogram
-        kinds = CounterMetricFamily(
-            "trellis_kind_messages_sent", "Messages that peers sent, by kind", labels=[*labels, "kind"]
-        )
-        for reading in readings:
-            for kind, sent in sorted(reading.sent_of_kind.items()):
-                kinds.add_metric([self._release, reading.trial, kind], sent)
-        yield kinds
+        for family, name, help_text, label, key in _BY_LABEL:
+            series = family(name, help_text, labels=[*labels, label])
+            for reading in readings:
+                for of, value in sorted(getattr(reading, key).items()):
+                    series.add_metric([self._release, reading.trial, of], value)
+            yield series
         for family, name, help_text, key in _OF_HOSTS:
             series = family(name, help_text, labels=[*labels, "host"])
             for reading in readings:

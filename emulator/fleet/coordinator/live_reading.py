@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from heapq import nlargest
+from itertools import zip_longest
 
 from emulator.fleet.coordinator.coordinator import Coordinator
 from emulator.fleet.coordinator.live_metrics import HostReading, Reading
@@ -35,10 +36,18 @@ def read_live(coordinator: Coordinator | None, at_ns: int) -> list[Reading]:
             cpu_s=coordinator.totals.cpu_s,
             histograms=coordinator.totals.histograms,
             sent_of_kind=dict(coordinator.totals.sent_of_kind),
+            delivered_in_region=coordinator.regions.by_name(coordinator.totals.delivered_in_region),
+            up_in_region=coordinator.regions.by_name(_up_in_region(members)),
             slowest=[_of_host(member) for member in _slowest(members)],
             **{name: sum(member.count(name) for member in members) for name in COUNTS},
         )
     ]
+
+
+def _up_in_region(members: list[Member]) -> list[int]:
+    """Return the peers that are up in each region, by the region's number."""
+    told = [member.progress.up_in_region for member in members if not member.lost]
+    return [sum(counts) for counts in zip_longest(*told, fillvalue=0)]
 
 
 def _slowest(members: list[Member]) -> list[Member]:

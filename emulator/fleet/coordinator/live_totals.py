@@ -41,11 +41,17 @@ class LiveTotals:
         """The processor time of the hosts' programs in seconds."""
         self.sent_of_kind: Counter[str] = Counter()
         """The messages that peers sent, by kind."""
+        self.delivered_in_region: list[int] = []
+        """The outcomes at peers of each region, by the region's number."""
 
     def take(self, before: control_pb2.HostProgress, now: control_pb2.HostProgress) -> None:
         """Take the next report of a host's start, which contains the one `before`."""
         self.cpu_s += now.cpu_s - before.cpu_s
         for kind, sent in now.sent_of_kind.items():
             self.sent_of_kind[kind] += sent - before.sent_of_kind.get(kind, 0)
+        added = zip_longest(
+            self.delivered_in_region, now.delivered_in_region, before.delivered_in_region, fillvalue=0
+        )
+        self.delivered_in_region = [known + new - old for known, new, old in added]
         for name, tally in self.histograms.items():
             tally.take(getattr(before, name), getattr(now, name))

@@ -115,7 +115,7 @@ class CoordinatorService(control_pb2_grpc.CoordinatorServicer):
         coordinator = await self._of_trial(request.trial, context)
         at_ns = unix_ns()
         await _allow(context, lambda: check_peers(coordinator, request.host, request.up))
-        await _allow(context, lambda: check_progress(request))
+        await _allow(context, lambda: check_progress(request, len(coordinator.regions.names)))
         if request.error or request.written.last_word:
             self._note("note_progress", request, at_ns)
         return coordinator.note_progress(request, at_ns)

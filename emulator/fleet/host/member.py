@@ -106,6 +106,7 @@ class Membership:
         self._spec = TrialSpec.model_validate_json(assignment.spec)
         self._script = script_in(assignment, self._spec.workload.kind)
         self._network = network_in(assignment, self._spec)
+        self._regions = assignment.region_count, dict(assignment.regions)
         self._hit = [each.peers for each in assignment.faults]
         second = [each.second for each in assignment.faults]
         self._faults = faults_of(self._spec.faults, self._hit, second, len(assignment.location))
@@ -178,6 +179,7 @@ class Membership:
         )
         host.checked = spec.runtime.check
         host.watch(spec.system.name)
+        host.outcomes.count_regions(*self._regions)
         system = SYSTEMS[spec.system.name]
         parameters = system.parameters.model_validate(spec.system.parameters)
         controller = ScriptFollower(

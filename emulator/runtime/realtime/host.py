@@ -157,7 +157,7 @@ class Host(SessionHost):
         self._line.go(sender, peer, leaves, message, self._faults.going(self._go, passage, fate, delay))
 
     def hand_over(self, peer: int, outcome: Outcome) -> None:
-        self.outcomes.add(outcome, self.context, self.clock)
+        self.outcomes.add(peer, outcome, self.context, self.clock)
         if self._handling and self._marked is None:
             self._marked = outcome
         else:

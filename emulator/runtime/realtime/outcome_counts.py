@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from bisect import bisect_left
+from collections.abc import Iterable, Mapping
 
 from emulator.compact.durations import Distribution
 from emulator.contract.protocol import Installation, Outcome
@@ -26,14 +27,34 @@ class OutcomeCounts:
         self.hops = [0] * (len(HOPS) + 1)
         """The outcomes by hops, by the bounds `HOPS`."""
         self.hops_together = 0
+        self.in_region: list[int] = []
+        """The outcomes at peers of each region, by the region's number."""
+        self.region_of: dict[int, int] = {}
+        """The number of each peer's region, where regions are counted apart."""
         self._delay_traces: dict[int, tuple[bytes, float, float]] = {}
         """The last outcome of each bound since they were told: its trace, its value and the Unix time."""
         self._hop_traces: dict[int, tuple[bytes, float, float]] = {}
 
-    def add(self, outcome: Outcome, context: TraceContext | None, clock: TrialClock) -> None:
-        """Count an outcome in the operation of this context. A subscription that is in force is none."""
+    def count_regions(self, count: int, region_of: Mapping[int, int]) -> None:
+        """Count apart what happens in each of `count` regions; `region_of` has the region of each peer."""
+        self.in_region = [0] * count
+        self.region_of = dict(region_of)
+
+    def up_in_region(self, peers: Iterable[int]) -> list[int]:
+        """Return how many of these peers each region has."""
+        up = [0] * len(self.in_region)
+        for peer in peers if up else ():
+            if (region := self.region_of.get(peer)) is not None:
+                up[region] += 1
+        return up
+
+    def add(self, peer: int, outcome: Outcome, context: TraceContext | None, clock: TrialClock) -> None:
+        """Count an outcome at a peer in the operation of this context. A subscription that is in force is
+        none."""
         if isinstance(outcome, Installation):
             return
+        if (region := self.region_of.get(peer)) is not None:
+            self.in_region[region] += 1
         hops = min(max(outcome.hops, 0), _MOST_HOPS)
         self.number += 1
         bound = bisect_left(HOPS, hops)

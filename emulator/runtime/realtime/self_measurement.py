@@ -155,6 +155,8 @@ def progress_of(host: Host) -> control_pb2.HostProgress:
         delivery_delay=host.outcomes.told_delays(),
         hops=host.outcomes.told_hops(),
         sent_of_kind=host.recorder.tallies.by_kind(),
+        delivered_in_region=host.outcomes.in_region,
+        up_in_region=host.outcomes.up_in_region(host.sessions),
     )
 
 

@@ -185,21 +185,22 @@ class RelayTrees(RelayListener):
         requests, above, row = self._requests, self._requests.above, self._row
         self._routes_version = self._overlay.routes_version
         self._asked = topics
-        begin, end = above.begin(row), above.end(row)
-        hops, asked_before = above.peers[begin:end], above.requests[begin:end]
+        former: dict[int, int] = {}
+        place: i64
+        for place in range(above.begin(row), above.end(row)):
+            former[int(above.peers[place])] = int(above.requests[place])
         above.leave(row)
-        for hop, asked in self._overlay.next_hops(topics).items():
-            above.add(row, hop, requests.take(RelayRequest(asked)), self._environment.now)
-        at: i64
-        for at in range(len(hops)):
-            before = requests.topics(asked_before[at])
-            place = above.find(row, hops[at])
-            now = 0 if place == NO_PLACE else requests.topics(above.requests[place])
-            if now == before:
-                requests.ask_over(above, place, asked_before[at])
+        chosen = self._overlay.next_hops(topics)
+        for hop, asked in chosen.items():
+            request = former.get(hop)
+            if request is None or requests.topics(request) != asked:
+                request = int(requests.take(RelayRequest(asked)))
             else:
-                self._fade(int(hops[at]), before & ~now)
-                requests.release(asked_before[at])
+                requests.hold(request)
+            above.add(row, hop, request, self._environment.now)
+        for hop, request in former.items():
+            self._fade(hop, requests.topics(request) & ~chosen.get(hop, 0))
+            requests.release(request)
 
     def _ask_more(self, topics: int) -> None:
         """Ask for these topics at once; the next rounds' requests include them."""
