@@ -33,6 +33,7 @@ MODULES = (
     "emulator.contract.gauges",
     "emulator.contract.identifiers",
     "emulator.contract.interests",
+    "emulator.contract.held_messages",
     "emulator.contract.message_pool",
     "emulator.contract.outcomes",
     "emulator.contract.recent",

@@ -10,7 +10,7 @@ from librt.vecs import append, vec
 from mypy_extensions import i64, mypyc_attr, trait
 
 from emulator.compact.peer_rows import NO_ROW, PeerRows
-from emulator.contract.message_pool import MessagePool
+from emulator.contract.held_messages import HeldMessages
 from emulator.messages.message import Part
 from emulator.protocols.gossip.profile_handles import HandleKeeper, ProfileHandles
 from trellis.v1.overlay import Profile, ProfileExchange
@@ -79,7 +79,7 @@ class RiderStore:
         """Return whether it is plain that not the same rides on two heartbeats with the same profile."""
 
 
-class Heartbeats(MessagePool, HandleKeeper):
+class Heartbeats(HeldMessages[ProfileExchange], HandleKeeper):
     """Messages of the type `ProfileExchange`.
 
     A peer's heartbeat is the same row as long as it says the same: who has it need not read it again.
@@ -94,19 +94,15 @@ class Heartbeats(MessagePool, HandleKeeper):
         self._riders: RiderStore | None = None
         self._own = vec[i64]()
         """The last heartbeat and the last reply of each peer, by the peer's row."""
-        self._messages: list[ProfileExchange | None] = []
         self.handles = vec[i64]()
         """The handle of each heartbeat's profile."""
         self.contents = vec[i64]()
         """A number of what each heartbeat says. A peer's heartbeat and reply share it if they say the same;
         others may say the same with different numbers."""
         self._content: i64 = 0
-        self._sizes = vec[i64]()
         self._replies = vec[i64]()
         self._sound = vec[i64]()
         """1 for each heartbeat whose parts are known to fit together."""
-        self._holders = vec[i64]()
-        self._free: list[int] = []
         profiles.add_keeper(self)
 
     def join(self, row: i64, listener: HeartbeatListener) -> None:
@@ -156,22 +152,15 @@ class Heartbeats(MessagePool, HandleKeeper):
         """Return a row for a message; `same` is a heartbeat that says the same if there is any."""
         profile = message.profile
         assert profile is not None
-        if self._free:
-            row = i64(self._free.pop())
-            self._messages[int(row)] = message
-        else:
-            row = len(self._messages)
-            self._messages.append(message)
+        handle = self._profiles.take(profile)
+        row = self.put(message)
+        if row == len(self.handles):
             self.handles = append(self.handles, i64(0))
             self.contents = append(self.contents, i64(0))
-            self._sizes = append(self._sizes, i64(0))
             self._replies = append(self._replies, i64(0))
             self._sound = append(self._sound, i64(0))
-            self._holders = append(self._holders, i64(0))
-        self.handles[row] = self._profiles.take(profile)
-        self._sizes[row] = i64(message.byte_size())
+        self.handles[row] = handle
         self._replies[row] = 1 if message.reply else 0
-        self._holders[row] = 1
         riders = self._riders
         if same == NOTHING_SAID:
             self._content += 1
@@ -209,23 +198,6 @@ class Heartbeats(MessagePool, HandleKeeper):
     def is_reply(self, row: i64) -> bool:
         return self._replies[row] != 0
 
-    def byte_size(self, row: i64) -> i64:
-        return self._sizes[row]
-
-    def view(self, row: i64) -> ProfileExchange:
-        message = self._messages[int(row)]
-        assert message is not None, "nobody holds the heartbeat"
-        return message
-
-    def hold(self, row: i64) -> None:
-        self._holders[row] += 1
-
-    def release(self, row: i64) -> None:
-        self._holders[row] -= 1
-        if self._holders[row] == 0:
-            self._messages[int(row)] = None
-            self._free.append(int(row))
-
     def receive(self, peer: i64, sender: i64, row: i64, now: float) -> bool:
         at = self._rows.find(peer)
         if at == NO_ROW or at >= len(self._listeners):
@@ -244,10 +216,6 @@ class Heartbeats(MessagePool, HandleKeeper):
             if self._own[place] != NOTHING_SAID:
                 self.release(self._own[place])
                 self._own[place] = NOTHING_SAID
-
-    def held(self) -> int:
-        """Return the number of heartbeats that anybody holds."""
-        return len(self._messages) - len(self._free)
 
     def mark(self, kept: vec[i64]) -> None:
         row: i64

@@ -9,7 +9,7 @@ from mypy_extensions import i64, mypyc_attr, trait
 
 from emulator.compact.peer_ranges import NO_PLACE, PeerRanges
 from emulator.compact.peer_rows import NO_ROW, PeerRows
-from emulator.contract.message_pool import MessagePool
+from emulator.contract.held_messages import HeldMessages
 from trellis.v1.pubsub import RelayRequest
 
 
@@ -50,7 +50,7 @@ class RelayLinks(PeerRanges):
         self.ends[place] = ends
 
 
-class RelayRequests(MessagePool):
+class RelayRequests(HeldMessages[RelayRequest]):
     """Messages of the type `RelayRequest`.
 
     In a network at rest a peer asks each next hop for the same topics in each round. Its request is the same
@@ -67,10 +67,6 @@ class RelayRequests(MessagePool):
         self.lifetime = lifetime
         self._rows = rows
         self._listeners: list[RelayListener | None] = []
-        self._messages: list[RelayRequest | None] = []
-        self._sizes = vec[i64]()
-        self._holders = vec[i64]()
-        self._free: list[int] = []
 
     def join(self, row: i64, listener: RelayListener) -> None:
         """Hand what comes to the peer of this row to `listener` from now on. The peer has no links."""
@@ -105,44 +101,9 @@ class RelayRequests(MessagePool):
         self.release(links.requests[place])
         links.requests[place] = request
 
-    def take(self, message: RelayRequest) -> i64:
-        """Return a row for a message; the caller holds it."""
-        if self._free:
-            row = i64(self._free.pop())
-            self._messages[int(row)] = message
-        else:
-            row = len(self._messages)
-            self._messages.append(message)
-            self._sizes = append(self._sizes, i64(0))
-            self._holders = append(self._holders, i64(0))
-        self._sizes[row] = i64(message.byte_size())
-        self._holders[row] = 1
-        return row
-
     def topics(self, row: i64) -> int:
         """Return the topics that are asked for, as a bit set."""
         return self.view(row).topics
-
-    def byte_size(self, row: i64) -> i64:
-        return self._sizes[row]
-
-    def view(self, row: i64) -> RelayRequest:
-        message = self._messages[int(row)]
-        assert message is not None, "nobody holds the request"
-        return message
-
-    def hold(self, row: i64) -> None:
-        self._holders[row] += 1
-
-    def release(self, row: i64) -> None:
-        self._holders[row] -= 1
-        if self._holders[row] == 0:
-            self._messages[int(row)] = None
-            self._free.append(int(row))
-
-    def held(self) -> int:
-        """Return the number of requests that anybody holds."""
-        return len(self._messages) - len(self._free)
 
     def receive(self, peer: i64, sender: i64, row: i64, now: float) -> bool:
         at = self._rows.find(peer)

@@ -152,7 +152,7 @@ class RelayTrees(RelayListener):
         ):
             below.ends[place] = now + self._lifetime
             return
-        request = requests.take(message)
+        request = requests.put(message)
         self.take_request(sender, request)
         requests.release(request)
 
@@ -171,7 +171,7 @@ class RelayTrees(RelayListener):
         if topics == asked.topics:
             requests.hold(request)
         else:
-            request = requests.take(RelayRequest(topics))
+            request = requests.put(RelayRequest(topics))
         if place == NO_PLACE:
             below.add(self._row, sender, request, ends)
         else:
@@ -194,7 +194,7 @@ class RelayTrees(RelayListener):
         for hop, asked in chosen.items():
             request = former.get(hop)
             if request is None or requests.topics(request) != asked:
-                request = int(requests.take(RelayRequest(asked)))
+                request = int(requests.put(RelayRequest(asked)))
             else:
                 requests.hold(request)
             above.add(row, hop, request, self._environment.now)
@@ -212,12 +212,12 @@ class RelayTrees(RelayListener):
         for hop, asked in self._overlay.next_hops(topics).items():
             place = above.find(self._row, hop)
             if place == NO_PLACE:
-                above.add(self._row, hop, requests.take(RelayRequest(asked)), ends)
+                above.add(self._row, hop, requests.put(RelayRequest(asked)), ends)
             else:
                 more = RelayRequest(requests.topics(above.requests[place]) | asked)
-                requests.ask_over(above, place, requests.take(more))
+                requests.ask_over(above, place, requests.put(more))
                 above.ends[place] = ends
-            addition = requests.take(RelayRequest(asked, addition=True))
+            addition = requests.put(RelayRequest(asked, addition=True))
             self._environment.send_row(hop, requests, addition)
             requests.release(addition)
 
