@@ -172,8 +172,8 @@ LEAST_PUSHED: Final = 20
 LEAST_S: Final = 5.0
 _TREE: Final = Invariant(
     "eager_links_form_a_tree",
-    f"Eager links that {LEAST_PUSHED} messages passed since they last changed, {LEAST_S:g} s ago or more, are "
-    " eager at both ends and form no loop (Leitao, Pereira, Rodrigues, SRDS 2007, section 3.2).",
+    f"Eager links that {LEAST_PUSHED} messages passed since they last changed, {LEAST_S:g} s ago or more, "
+    "are eager at both ends and form no loop (Leitao, Pereira, Rodrigues, SRDS 2007, section 3.2).",
     "emulator.protocols.broadcast.tree_invariant:broken",
 )
 
