@@ -6,4 +6,5 @@ overlays, `system` describes a system, an overlay or a membership, `workload` a 
 lists those that can be run, `packages` and `package_models` find what installed packages add,
 `package_versions` records which of them ran, `random_streams` is the source of all randomness, `draws` draws
 from it quickly, and `recent` has sets that forget. `mistakes` tells of errors in the code of packages.
+`invariants` are conditions on the states of all peers, and `dead_entries` serves those about views.
 """

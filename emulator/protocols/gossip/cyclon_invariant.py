@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from emulator.contract.dead_entries import DeadEntries
 from emulator.contract.invariants import Broken, PeersUp
 from emulator.protocols.gossip.cyclon import Cyclon
-from emulator.protocols.gossip.dead_entries import DeadEntries
 from emulator.protocols.gossip.view_invariant import ENOUGH
 
 VIEWS: Final = 2

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import Final
 
+from emulator.contract.dead_entries import DeadEntries
 from emulator.contract.invariants import Broken, Invariant, PeersUp
-from emulator.protocols.gossip.dead_entries import DeadEntries
 from emulator.protocols.gossip.newscast import Newscast
 
 ROUNDS: Final = 30

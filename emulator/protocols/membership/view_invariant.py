@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import math
 
+from emulator.contract.dead_entries import DeadEntries
 from emulator.contract.invariants import Broken, PeersUp
-from emulator.protocols.gossip.dead_entries import DeadEntries
 from emulator.protocols.membership.parameters import SwimParameters
 from emulator.protocols.membership.swim import Swim
 

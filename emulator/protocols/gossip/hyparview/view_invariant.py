@@ -7,8 +7,8 @@ views are not judged.
 
 from __future__ import annotations
 
+from emulator.contract.dead_entries import DeadEntries
 from emulator.contract.invariants import Broken, PeersUp
-from emulator.protocols.gossip.dead_entries import DeadEntries
 from emulator.protocols.gossip.hyparview.membership import HyParView
 
 
