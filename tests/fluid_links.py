@@ -8,6 +8,7 @@ from fractions import Fraction
 from hypothesis import strategies as st
 
 from emulator.network.access_links import LinkRates
+from emulator.network.fair_links import NOBODY, FairLinks
 from emulator.network.rate_change import NEVER, RateChange
 from emulator.network.shared_links import SharedLinks
 
@@ -55,25 +56,33 @@ def fluid(sent: Sequence[Sent], pieces: Pieces, room: int, fair: bool) -> list[i
                 queues.setdefault(peer if fair else 0, []).append([Fraction(8 * size), number])
 
 
-def links(pieces: Pieces, queue_ns: int, fair: bool) -> SharedLinks:
-    """Return one up link of these rates; the first is its own, and the others are changes."""
+def rates(pieces: Pieces, queue_ns: int, down: bool) -> LinkRates:
+    """Return the first of these rates as that of up links, or of down links."""
+    rate = pieces[0][1]
+    return LinkRates(0, rate, queue_ns) if down else LinkRates(rate, 0, queue_ns)
+
+
+def links(pieces: Pieces, queue_ns: int, fair: bool, down: bool = False) -> SharedLinks:
+    """Return one up link of these rates, or one down link; the first is its own, and the others are
+    changes."""
     ends = [*(at for at, _ in pieces[2:]), NEVER][: len(pieces) - 1]
-    changes = [RateChange(at, end, [0], rate, None) for (at, rate), end in zip(pieces[1:], ends, strict=True)]
-    return SharedLinks(
-        [LinkRates(pieces[0][1], 0, queue_ns)], [0] * 10, 0, fair, changes if pieces[1:] else []
-    )
+    changes = [
+        RateChange(at, end, [0], None if down else rate, rate if down else None)
+        for (at, rate), end in zip(pieces[1:], ends, strict=True)
+    ]
+    return SharedLinks([rates(pieces, queue_ns, down)], [0] * 10, 0, fair, changes)
 
 
-def departures(made: SharedLinks, sent: Sequence[Sent]) -> list[int | str | None]:
+def departures(made: SharedLinks, sent: Sequence[Sent], link: int = 0) -> list[int | str | None]:
     """Drive the link as a runtime does: it is asked when it has said so, and when a message has entered."""
     found: list[int | str | None] = [None] * len(sent)
     asked: list[int] = []
 
     def serve(until: int) -> None:
-        for at, number in made.take(0, until):
+        for at, number in made.take(link, until):
             assert isinstance(number, int)
             found[number] = made.nanoseconds(at)
-        due = made.await_next(0)
+        due = made.await_next(link)
         if due != NEVER:
             asked.append(due)
 
@@ -81,14 +90,47 @@ def departures(made: SharedLinks, sent: Sequence[Sent]) -> list[int | str | None
         while asked and (until is None or min(asked) <= until):
             due = min(asked)
             asked.remove(due)
-            if made.is_awaited(0, due):
+            if made.is_awaited(link, due):
                 serve(due)
 
     for number, (at, peer, size) in enumerate(sent):
         wake(made.instant(at))
-        if made.fits(0, made.instant(at), size):
-            made.enter(0, peer, made.instant(at), size, number)
+        if made.fits(link, made.instant(at), size):
+            made.enter(link, peer, made.instant(at), size, number)
             serve(made.instant(at))
+        else:
+            found[number] = "dropped"
+    wake(None)
+    return found
+
+
+def departures_in_words(made: FairLinks, sent: Sequence[Sent], link: int = 0) -> list[int | str | None]:
+    """Drive a fair link in words as the virtual clock does, and return when each message departs (ns)."""
+    found: list[int | str | None] = [None] * len(sent)
+    asked: list[tuple[int, int]] = []
+
+    def serve(at: int, part: int) -> None:
+        while (number := made.take(link, at, part)) != NOBODY:
+            found[number] = made.nanoseconds(made.gone, made.gone_part)
+
+    def come_back() -> None:
+        if made.await_next(link):
+            asked.append((made.gone, made.gone_part))
+
+    def wake(until: tuple[int, int] | None) -> None:
+        while asked and (until is None or min(asked) <= until):
+            due = min(asked)
+            asked.remove(due)
+            if made.is_awaited(link, *due):
+                serve(*due)
+                come_back()
+
+    for number, (at, peer, size) in enumerate(sent):
+        wake((at, 0))
+        serve(at, 0)
+        if made.has_room(link, size):
+            made.enter(link, peer, at, 0, size, number)
+            come_back()
         else:
             found[number] = "dropped"
     wake(None)

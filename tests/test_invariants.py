@@ -324,7 +324,7 @@ invariants: {invariants}
         ("chord", "{hold: [ring_is_one_cycle after spilt]}", "", 'there is no fault "spilt"'),
         ("chord", "{hold: [ring_is_one_cycle sometimes]}", "", '"sometimes" is no part of a trial'),
         ("chord", "{hold: [Ring 3]}", "", "is the name of an invariant of the system"),
-        ("oscar", "{every: 1 s}", "", "oscar declares no invariants"),
+        ("kademlia", "{every: 1 s}", "", "kademlia declares no invariants"),
         ("chord", "{every: 1 s}", "runtime: {kind: processes, hosts: 2}", "only the virtual clock"),
     ],
 )

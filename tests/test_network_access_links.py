@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from link_figures import LOADS, LOADS_OF_LINKS, Comparison, Load, compare, mean_wait, wait_of_theory
 
 from emulator.files.quantities import format_rate, parse_rate
 from emulator.network.access_links import DROPPED, AccessLinks, LinkRates, nearest_ns
@@ -118,21 +118,22 @@ def test_a_rate_without_a_unit_or_beyond_all_links_is_refused(text: object) -> N
         parse_rate(text)
 
 
-@pytest.mark.parametrize("load, messages", [(0.5, 500_000), (0.8, 1_000_000), (0.9, 2_000_000)])
+@pytest.mark.parametrize("load, messages", LOADS)
 def test_waiting_at_random_arrivals_is_that_of_theory(load: float, messages: int) -> None:
-    """M/D/1: the mean wait is load / (2 (1 - load)) times what a message takes (Pollaczek and Khinchine).
+    assert mean_wait(load, messages) == pytest.approx(wait_of_theory(load), rel=0.01)
 
-    The gaps are the quantiles of the exponential distribution in random order, so that their mean is exact.
-    """
-    takes = 1_000_000
-    shares = (np.arange(messages) + 0.5) / messages
-    gaps = np.random.default_rng(1).permutation(-np.log1p(-shares)) * (takes / load)
-    links = AccessLinks([LinkRates(10 * MBIT, 0, 10**15)], [0], 0)
-    waited = 0
-    for at in np.cumsum(gaps).astype(np.int64).tolist():
-        waited += links.send(0, at, 1250) - takes - at
-    assert links.instant(1) == 1
-    assert waited / messages == pytest.approx(load / (2 * (1 - load)) * takes, rel=0.01)
+
+@pytest.mark.parametrize("fair", [False, True], ids=["fifo", "fair"])
+@pytest.mark.parametrize("load", LOADS_OF_LINKS, ids=lambda load: load.name)
+def test_all_links_are_those_of_the_fluid_model(load: Load, fair: bool) -> None:
+    for links, of in compare(load, fair, 10).items():
+        assert of.messages > 300 and (of.other_fate, of.largest_ns) == (0, 0), links
+
+
+def test_a_departure_that_is_a_nanosecond_late_is_seen() -> None:
+    found = Comparison()
+    found.add([5, 7, None, "dropped"], [5, 8, 9, "dropped"])
+    assert (found.largest_ns, found.other_fate, found.dropped) == (1, 1, 1)
 
 
 @given(st.one_of(st.floats(0, 1e6), st.integers(0, 10**12).map(lambda halves: halves / 2e9)))

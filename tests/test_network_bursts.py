@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from itertools import groupby
 from pathlib import Path
 from random import Random
 from statistics import mean
 
 import pytest
+from link_figures import BURSTS, burst_lengths, hits_of
 
 from emulator.experiment.file.load import ExperimentError, load
 from emulator.network.build_network import build_network
@@ -26,10 +26,10 @@ def lost(model: Bursts, messages: int, pairs: int = 1, seed: int = 1) -> list[li
     return [list(of_pair) for of_pair in zip(*hits, strict=True)]
 
 
-@pytest.mark.parametrize("share, burst", [(0.05, 4.0), (0.02, 1.0), (0.75, 3.0)])
+@pytest.mark.parametrize("share, burst", BURSTS)
 def test_share_and_bursts_are_as_asked_for(share: float, burst: float) -> None:
-    (hits,) = lost(bursts(share, burst), 800_000)
-    lengths = [len(list(run)) for bad, run in groupby(hits) if bad]
+    hits = hits_of(share, burst, 800_000)
+    lengths = burst_lengths(hits)
     assert mean(hits) == pytest.approx(share, rel=0.02)
     assert mean(lengths) == pytest.approx(burst, rel=0.02)
     # A burst goes on with the same probability however long it is.

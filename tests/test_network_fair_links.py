@@ -2,51 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from fractions import Fraction
 
 import pytest
-from fluid_links import MBIT, MS, SENT, Sent, departures, fluid, links
+from fluid_links import MBIT, MS, SENT, Sent, departures, departures_in_words, fluid, links
 from hypothesis import given
 from hypothesis import strategies as st
 
 from emulator.network.access_links import LinkRates
-from emulator.network.fair_links import NOBODY, FairLinks
+from emulator.network.fair_links import FairLinks
 
 RATES = st.sampled_from([1 * MBIT, 3 * MBIT, 7 * MBIT, 10 * MBIT, 64_000])
-
-
-def in_words(made: FairLinks, sent: Sequence[Sent], link: int = 0) -> list[int | str | None]:
-    """Drive a link as the virtual clock does, and return when each message departs (ns)."""
-    found: list[int | str | None] = [None] * len(sent)
-    asked: list[tuple[int, int]] = []
-
-    def serve(at: int, part: int) -> None:
-        while (number := made.take(link, at, part)) != NOBODY:
-            found[number] = made.nanoseconds(made.gone, made.gone_part)
-
-    def come_back() -> None:
-        if made.await_next(link):
-            asked.append((made.gone, made.gone_part))
-
-    def wake(until: tuple[int, int] | None) -> None:
-        while asked and (until is None or min(asked) <= until):
-            due = min(asked)
-            asked.remove(due)
-            if made.is_awaited(link, *due):
-                serve(*due)
-                come_back()
-
-    for number, (at, peer, size) in enumerate(sent):
-        wake((at, 0))
-        serve(at, 0)
-        if made.has_room(link, size):
-            made.enter(link, peer, at, 0, size, number)
-            come_back()
-        else:
-            found[number] = "dropped"
-    wake(None)
-    return found
 
 
 def of_rate(rate: int, queue_ns: int) -> FairLinks:
@@ -59,13 +25,13 @@ def of_rate(rate: int, queue_ns: int) -> FairLinks:
 def test_words_are_the_fluid_model(sent: list[Sent], rate: int, queue: int) -> None:
     sent = sorted(sent)
     room = Fraction(queue * MS * rate, 10**9)
-    assert in_words(of_rate(rate, queue * MS), sent) == fluid(sent, [(0, rate)], room, True)  # type: ignore[arg-type]
+    assert departures_in_words(of_rate(rate, queue * MS), sent) == fluid(sent, [(0, rate)], room, True)  # type: ignore[arg-type]
 
 
-def test_a_busy_link_is_the_same_in_words() -> None:
+def test_a_busy_link_is_the_same_departures_in_words() -> None:
     """Thousands of arrivals in one busy period round shares, but never by a nanosecond."""
     sent = [(number * 900_000 // 7, number * number % 97, 100 + number * 37 % 1400) for number in range(3000)]
-    assert in_words(of_rate(10 * MBIT, 10**12), sent) == departures(
+    assert departures_in_words(of_rate(10 * MBIT, 10**12), sent) == departures(
         links([(0, 10 * MBIT)], 10**12, True), sent
     )
 
@@ -74,14 +40,14 @@ def test_each_link_has_its_own_rate_and_overhead_counts() -> None:
     classes = [LinkRates(10 * MBIT, 0, MS), LinkRates(0, 5 * MBIT, MS)]
     made = FairLinks(classes, [0, 1, 0], 250)
     assert [made.limits(link) for link in range(6)] == [True, False, False, True, True, False]
-    assert in_words(made, [(0, 1, 1000)], link=4) == [1 * MS]
-    assert in_words(made, [(0, 1, 1000)], link=3) == [2 * MS]
+    assert departures_in_words(made, [(0, 1, 1000)], link=4) == [1 * MS]
+    assert departures_in_words(made, [(0, 1, 1000)], link=3) == [2 * MS]
 
 
 def test_what_is_counted_is_the_wait_beside_the_message_alone() -> None:
     made = of_rate(10 * MBIT, 100 * MS)
     made.counting = True
-    assert in_words(made, [(0, 1, 1250), (0, 2, 1250)]) == [2 * MS, 2 * MS]
+    assert departures_in_words(made, [(0, 1, 1250), (0, 2, 1250)]) == [2 * MS, 2 * MS]
     assert (made.use[0].bytes, made.use[0].waited_ns, len(made.use[0].waits)) == (2500, 2 * MS, 2)
     assert len(made.use[1].waits) == 0
 

@@ -6,5 +6,6 @@ spaces of structured overlays, `system` describes a system, an overlay or a memb
 workload. `registry` lists those that can be run, `packages` and `package_models` find what installed
 packages add, `package_versions` records which of them ran, `random_streams` is the source of all randomness,
 `draws` draws from it quickly, and `recent` has sets that forget. `mistakes` tells of errors in the code of
-packages.
+packages. `invariants` are conditions on the states of all peers, and `dead_entries` serves those about
+views.
 """

@@ -303,7 +303,12 @@ class Channel(Environment):
         """
         recorder.lost.on(self.name).count(0, message, context is not None)
         if context is not None:
-            self.life.record(self, Observation(LOSS, message.byte_size(), peer, "bytes"), context)
+            self.mark(LOSS, peer, message, context)
+
+    def mark(self, name: str, peer: int, message: Message, context: TraceContext | None) -> None:
+        """Record what became of a message to `peer` that was sent in the operation of `context`, or in none,
+        as an observation of the message's bytes."""
+        self.life.record(self, Observation(name, message.byte_size(), peer, "bytes"), context)
 
     def check_sent(self, peer: Any, message: Any) -> None:
         """Look at what the component sends. Raises TypeError if it is no message, or `peer` no number."""

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Final
 
 from mypy_extensions import mypyc_attr
 
+from emulator.contract.invariants import Invariant
 from emulator.contract.protocol import Application, Contact, Environment, Event, Gauge, Membership
 from emulator.contract.system import MembershipKind, System
 from emulator.protocols.broadcast.kept_messages import KeptMessages
@@ -41,8 +42,13 @@ class Plumtree(OverMembership):
     ) -> None:
         super().__init__(environment, create)
         self._threshold = parameters.threshold
-        self._eager: dict[int, None] = {}
+        self.eager: dict[int, None] = {}
+        """The neighbours that messages are pushed to."""
         self._lazy: dict[int, None] = {}
+        self.changed_at = 0.0
+        """The time (s) by the peer's own clock at which a link last became eager, or ceased to be."""
+        self.pushed_since = 0
+        """The messages that the peer has pushed since then."""
         self._kept = KeptMessages(environment, parameters.keep)
         self._announcing = LazyQueue(environment, parameters.announce_interval)
         self._missing = MissingMessages(
@@ -62,27 +68,29 @@ class Plumtree(OverMembership):
         """Make a new neighbour's link eager (NeighborUp); forget all about one that went (NeighborDown)."""
         super().neighbour_changed(contact, joined)
         peer = contact.peer
+        self._change()
         if joined:
-            self._eager[peer] = None
+            self.eager[peer] = None
         else:
-            self._eager.pop(peer, None)
+            self.eager.pop(peer, None)
             self._lazy.pop(peer, None)
             self._missing.forget_peer(peer)
 
     def gauges(self) -> dict[str, float]:
         return {
-            "eager": float(len(self._eager)),
+            "eager": float(len(self.eager)),
             "grafts": float(self._grafts),
             "prunes": float(self._prunes),
         }
 
     def neighbours(self) -> Mapping[str, Sequence[int]]:
-        return {_EAGER: list(self._eager)}
+        return {_EAGER: list(self.eager)}
 
     def _push(self, message: BroadcastEvent, sender: int) -> None:
         """Push a message over eager links (EagerPush) and announce it over lazy ones (LazyPush)."""
         self._kept.add(message)
-        for peer in self._eager:
+        self.pushed_since += 1
+        for peer in self.eager:
             if peer != sender:
                 self.environment.send(peer, message)
         for peer in self._lazy:
@@ -141,16 +149,33 @@ class Plumtree(OverMembership):
     def _make_eager(self, peer: int) -> None:
         if peer in self._lazy:
             del self._lazy[peer]
-            self._eager[peer] = None
+            self.eager[peer] = None
+            self._change()
 
     def _make_lazy(self, peer: int) -> None:
-        if peer in self._eager:
-            del self._eager[peer]
+        if peer in self.eager:
+            del self.eager[peer]
             self._lazy[peer] = None
+            self._change()
+
+    def _change(self) -> None:
+        """Note that an eager link came or went."""
+        self.changed_at = self.environment.now
+        self.pushed_since = 0
 
 
 _EAGER: Final = "eager"
 _PRUNE: Final = PlumtreePrune()
+
+
+LEAST_PUSHED: Final = 20
+LEAST_S: Final = 5.0
+_TREE: Final = Invariant(
+    "eager_links_form_a_tree",
+    f"Eager links that {LEAST_PUSHED} messages passed since they last changed, {LEAST_S:g} s ago or more, "
+    "are eager at both ends and form no loop (Leitao, Pereira, Rodrigues, SRDS 2007, section 3.2).",
+    "emulator.protocols.broadcast.tree_invariant:broken",
+)
 
 
 def over(kind: MembershipKind) -> System:
@@ -166,5 +191,5 @@ def over(kind: MembershipKind) -> System:
         parameters_over(PlumtreeParameters, kind.parameters),
         create,
         "broadcast",
-        invariants=kind.invariants,
+        invariants=(*kind.invariants, _TREE),
     )

@@ -13,6 +13,7 @@ from typing import ClassVar, Final
 from mypy_extensions import mypyc_attr
 
 from emulator.contract.draws import below
+from emulator.contract.invariants import Invariant
 from emulator.contract.protocol import Contact, Environment, Gauge, Membership
 from emulator.contract.system import MembershipKind
 from emulator.messages.message import Message
@@ -30,9 +31,9 @@ class Cyclon(Membership):
 
     def __init__(self, environment: Environment, parameters: CyclonParameters) -> None:
         super().__init__(environment)
-        self._size = parameters.view
+        self.size = parameters.view
         self._shuffled = parameters.shuffle
-        self._period = parameters.period
+        self.period = parameters.period
         self._walk = parameters.walk
         self._timeout = parameters.timeout
         self._view: dict[int, int] = {}
@@ -45,7 +46,7 @@ class Cyclon(Membership):
 
     def start(self, contacts: Sequence[int]) -> None:
         self._join(contacts)
-        self.environment.every(self._period, self._shuffle)
+        self.environment.every(self.period, self._shuffle)
 
     def stop(self, graceful: bool) -> None:
         self._view.clear()
@@ -74,7 +75,7 @@ class Cyclon(Membership):
 
     def _on_join(self, sender: int, message: CyclonJoin) -> None:
         """Start as many random walks as a view has entries; each ends where the newcomer is taken in."""
-        for _ in range(self._size):
+        for _ in range(self.size):
             self._step(CyclonWalk(sender, self._walk))
 
     def _on_walk(self, sender: int, message: CyclonWalk) -> None:
@@ -96,7 +97,7 @@ class Cyclon(Membership):
         """
         given, age = self.environment.peer, 0
         if newcomer not in self._view:
-            if len(self._view) >= self._size:
+            if len(self._view) >= self.size:
                 given = self._draw(1, [])[0]
                 age = self._view[given]
                 self._forget(given)
@@ -104,7 +105,7 @@ class Cyclon(Membership):
         self.environment.send(newcomer, CyclonWelcome(given, age))
 
     def _on_welcome(self, sender: int, message: CyclonWelcome) -> None:
-        if len(self._view) < self._size:
+        if len(self._view) < self.size:
             self._learn(message.peer, message.age)
 
     def _shuffle(self) -> None:
@@ -153,7 +154,7 @@ class Cyclon(Membership):
         for peer, age in zip(peers, ages, strict=True):
             if peer in self._view or peer == self.environment.peer:
                 continue
-            if len(self._view) >= self._size:
+            if len(self._view) >= self.size:
                 while spare and spare[-1] not in self._view:
                     spare.pop()
                 if not spare:
@@ -185,10 +186,18 @@ def _nothing() -> None:
 _VIEW: Final = "view"
 _UNEQUAL: Final = "its lists do not fit"
 
+_FORGETS: Final = Invariant(
+    "views_forget_the_dead",
+    "No view of Cyclon holds a peer that has been down for twice as many shuffles as a view has places, "
+    "where at least a quarter more peers are up than that (Voulgaris, Gavidia, van Steen, JNSM 2005: the "
+    "oldest entry leaves a view at each shuffle).",
+    "emulator.protocols.gossip.cyclon_invariant:broken",
+)
 CYCLON: Final = MembershipKind(
     name="cyclon",
     title="Cyclon",
     paper="Voulgaris, Gavidia, van Steen: Cyclon, JNSM 2005",
     parameters=CyclonParameters,
     create=Cyclon,
+    invariants=(_FORGETS,),
 )

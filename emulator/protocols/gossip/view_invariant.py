@@ -7,10 +7,10 @@ are up than that, nothing pushes it out, and such a view is not judged.
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from typing import Final
 
+from emulator.contract.dead_entries import DeadEntries
 from emulator.contract.invariants import Broken, Invariant, PeersUp
 from emulator.protocols.gossip.newscast import Newscast
 
@@ -18,7 +18,7 @@ ROUNDS: Final = 30
 """The rounds for which a view may keep a peer that is down."""
 LEAST: Final = 30.0
 """The seconds for which it may at least, however short its rounds are."""
-_MORE: Final = 1.25
+ENOUGH: Final = 1.25
 """A view is judged while this many times as many peers are up as it has places."""
 
 
@@ -26,25 +26,12 @@ def broken(up: PeersUp) -> Broken | None:
     """Return the peers that have somebody in their views who has been down for longer."""
     views = list(up.parts(Newscast))
     on_channel = Counter(newscast.views.channel for _, newscast in views)
-    down: dict[int, float] = {}
-    keep: list[int] = []
-    oldest = 0.0
+    found = DeadEntries(up)
     for peer, newscast in views:
-        if on_channel[newscast.views.channel] < _MORE * newscast.views.size:
-            continue
-        longest = max(ROUNDS * newscast.period, LEAST)
-        for profile in newscast.view():
-            other = profile.peer
-            if other not in down:
-                gone = up.down_for(other)
-                down[other] = 0.0 if math.isinf(gone) else gone
-            if down[other] > longest:
-                oldest = max(oldest, down[other])
-                if not keep or keep[-1] != peer:
-                    keep.append(peer)
-    if not keep:
-        return None
-    return Broken(keep[:5], f"{len(keep)} views hold a peer that has been down for up to {oldest:.0f} s")
+        if on_channel[newscast.views.channel] >= ENOUGH * newscast.views.size:
+            longest = max(ROUNDS * newscast.period, LEAST)
+            found.look_at(peer, [profile.peer for profile in newscast.view()], longest)
+    return found.broken()
 
 
 VIEWS: Final = Invariant(

@@ -39,7 +39,7 @@ class Swim(MembershipService):
 
     def __init__(self, environment: Environment, parameters: SwimParameters) -> None:
         super().__init__(environment)
-        self._parameters = parameters
+        self.parameters = parameters
         self._incarnation = 0
         self._begins = 0.0
         """The time (s) before which the member does not probe."""
@@ -60,17 +60,17 @@ class Swim(MembershipService):
 
     def start(self, contacts: Sequence[int]) -> None:
         """Join by the first contact that answers, unless this first session begins with a list."""
-        environment, starting = self.environment, self._parameters.starting_list
+        environment, starting = self.environment, self.parameters.starting_list
         if starting is not None and environment.session == 0 and environment.peer in starting:
             members = environment.shared(StartingMembers, tuple(starting), self._words.final)
             self._view.begin(members, environment.peer)
-            self._begins = self._parameters.listed_at
+            self._begins = self.parameters.listed_at
         else:
             self._news.put(self._own())
             self._sync.join(contacts)
-        environment.every(self._parameters.period, self._tick)
-        if self._parameters.gossip:
-            environment.every(self._parameters.gossip, self._gossip)
+        environment.every(self.parameters.period, self._tick)
+        if self.parameters.gossip:
+            environment.every(self.parameters.gossip, self._gossip)
 
     def stop(self, graceful: bool) -> None:
         """Tell as many members as an update is sent to that this one leaves; a crash tells nobody."""
@@ -85,7 +85,7 @@ class Swim(MembershipService):
 
     def gauges(self) -> dict[str, float]:
         return {
-            told.PERIOD: self._parameters.period,
+            told.PERIOD: self.parameters.period,
             "members": float(self._view.size + 1),
             "probes": float(self._prober.ended),
             "failed_probes": float(self._prober.failed),
@@ -96,6 +96,10 @@ class Swim(MembershipService):
         """Return whether another member is in the view: alive, or suspected."""
         word = self._view.word(member)
         return word != UNKNOWN and not self._words.is_over(word)
+
+    def members_up(self) -> list[int]:
+        """Return the other members that are in the view: alive, or suspected."""
+        return [member for member in self._view.members() if self.believes_up(member)]
 
     def state_of(self, member: int) -> int:
         """Return the state of another member, or -1 if it was never heard of."""
@@ -116,9 +120,9 @@ class Swim(MembershipService):
         """Send updates alone to a few members, those among them that failed a short time ago (memberlist)."""
         if not len(self._news):
             return
-        since = self._now() - self._parameters.forget_after
+        since = self._now() - self.parameters.forget_after
         peer = self.environment.peer
-        for member in self._view.sample(self._parameters.gossip_nodes, peer, SUSPECTED, since):
+        for member in self._view.sample(self.parameters.gossip_nodes, peer, SUSPECTED, since):
             updates = self._news.take(int(self._view.size) + 1)
             if updates:
                 self.environment.send(member, SwimGossip(updates))
@@ -209,7 +213,7 @@ class Swim(MembershipService):
 
         Without enough other members to confirm it, the time is the shortest from the start (memberlist).
         """
-        parameters, size = self._parameters, int(self._view.size) + 1
+        parameters, size = self.parameters, int(self._view.size) + 1
         least = parameters.suspicion * max(1.0, math.log10(size)) * parameters.period
         wanted = parameters.confirmations if parameters.suspicion_max > 1.0 else 0
         if size - 2 < wanted:
@@ -218,7 +222,7 @@ class Swim(MembershipService):
 
     def _on_silent(self, member: int, word: i64) -> None:
         """Suspect a member that did not answer a probe, or declare it failed where nobody is suspected."""
-        state = SUSPECTED if self._parameters.suspicion else FAILED
+        state = SUSPECTED if self.parameters.suspicion else FAILED
         self._accuse(member, word, state)
 
     def _on_expired(self, member: int, word: i64) -> None:

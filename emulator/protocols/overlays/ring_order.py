@@ -7,6 +7,23 @@ from collections.abc import Mapping
 from emulator.contract.invariants import Broken
 
 
+def broken_both_ways(
+    after: Mapping[int, int], before: Mapping[int, int], identifiers: Mapping[int, int], mask: int
+) -> Broken | None:
+    """Return where `after` forms several rings or one that is not ordered, or else where `before` does.
+
+    `before` has the peer that each takes for the next one anticlockwise. Two ordered rings of the same peers,
+    one each way, are one ring whose neighbours agree.
+    """
+    found = broken_ring(after, identifiers, mask)
+    if found is None:
+        mirrored = {peer: mask - identifier for peer, identifier in identifiers.items()}
+        found = broken_ring(before, mirrored, mask)
+        if found is not None:
+            return Broken(found.peers, f"by predecessors, {found.text}")
+    return found
+
+
 def broken_ring(after: Mapping[int, int], identifiers: Mapping[int, int], mask: int) -> Broken | None:
     """Return where peers form several rings, or one that goes round more than once; None if neither.
 

@@ -97,7 +97,7 @@ class Host(SessionHost):
         """The trial seconds by which a message to another host leaves early, as batches are late."""
         self._in_kernel = in_kernel
         self._line = LinkLine(network, self.agenda, clock)
-        self._faults = FaultLine(faults, network, clock, random)
+        self._faults = FaultLine(faults, network, clock, random, recorder, self._go)
         self._waiting = 0
         """The messages on the agenda that are on their way."""
         self._random = random
@@ -122,24 +122,24 @@ class Host(SessionHost):
         self._failed(error)
 
     def transmit(self, channel: Channel, peer: int, message: Message, request: int) -> None:
-        sender = channel.peer
-        context = self.context
+        sender, context = channel.peer, self.context
         if context is None and message.kind() <= NOTIFICATION:
             context = self._recovery(sender, message)
         channel.count(message, context is not None, self.recorder)
         self.sent += 1
         entered = self.clock.now()
+        sent_ns = int(entered * 1e9)
         if not 0 <= peer < len(self.host_of):
             channel.drop(type(message), "its receiver does not exist")
-            self._tell_unreachable(channel, peer, request, entered)
+            self._tell_unreachable(channel, peer, request, sent_ns, context)
             return
         leaves = self._line.leave(sender, entered, message)
         if leaves is None:
-            channel.record(UP_LINK_DROP, message.byte_size(), peer, "bytes")
+            channel.mark(UP_LINK_DROP, peer, message, context)
             return
-        fate = self._faults.meet(channel, peer, message, entered)
+        fate = self._faults.meet(channel, peer, message, entered, context)
         if fate.told:
-            self._tell_unreachable(channel, peer, request, entered)
+            self._tell_unreachable(channel, peer, request, sent_ns, context)
         delay = None if fate.stopped_by else self.network.delay(sender, peer, self._random)
         if delay is None:
             if not fate.stopped_by:
@@ -152,9 +152,8 @@ class Host(SessionHost):
         parcel = self._parcel
         if parcel is None or parcel.message is not message:
             parcel = self._parcel = Parcel(message)
-        sent_ns = int(entered * 1e9)
         passage = Passage(sender, peer, parcel, channel.name, request, sent_ns, sent_ns, context)
-        self._line.go(sender, peer, leaves, message, self._faults.going(self._go, passage, fate, delay))
+        self._line.go(sender, peer, leaves, message, self._faults.going(channel, passage, fate, delay))
 
     def hand_over(self, peer: int, outcome: Outcome) -> None:
         self.outcomes.add(peer, outcome, self.context, self.clock)
@@ -188,10 +187,11 @@ class Host(SessionHost):
                 self.given_up += 1
                 self._report_unreachable(passage)
 
-    def _tell_unreachable(self, channel: Channel, peer: int, request: int, at: float) -> None:
-        """Tell the sender of a message that was sent at `at` that nobody is reached, after the time-out."""
-        sent_ns = int(at * 1e9)
-        passage = Passage(channel.peer, peer, None, channel.name, request, sent_ns, sent_ns, self.context)
+    def _tell_unreachable(
+        self, channel: Channel, peer: int, request: int, sent_ns: int, context: TraceContext | None
+    ) -> None:
+        """Tell a message's sender that nobody is reached, when the time-out has passed since `sent_ns`."""
+        passage = Passage(channel.peer, peer, None, channel.name, request, sent_ns, sent_ns, context)
         self._report_unreachable(passage)
 
     def _go(self, passage: Passage, way: float, leaves: float) -> None:

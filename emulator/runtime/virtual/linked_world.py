@@ -118,18 +118,18 @@ class LinkedWorld(LifeHost):
         if links is not None:
             leaves = links.send(sender, links.instant(round(now * NANOSECONDS)), message.byte_size())
             if leaves == DROPPED:
-                channel.record(UP_LINK_DROP, message.byte_size(), peer, "bytes")
+                channel.mark(UP_LINK_DROP, peer, message, context)
                 return
         elif shared is not None:
             leaves, size = shared.instant(round(now * NANOSECONDS)), message.byte_size()
             if shared.limits(2 * sender) and not shared.fits(2 * sender, leaves, size):
-                channel.record(UP_LINK_DROP, size, peer, "bytes")
+                channel.mark(UP_LINK_DROP, peer, message, context)
                 return
         fate = UNHARMED
         if self._faults is not None:
             fate = self._faults.becomes(sender, peer, now, self._network_random)
             for observation in fate.observed():
-                channel.record(observation, message.byte_size(), peer, "bytes")
+                channel.mark(observation, peer, message, context)
             if fate.stopped_by:
                 if fate.told:
                     self._tell_unreachable(channel, peer, request, now, context)
@@ -158,10 +158,11 @@ class LinkedWorld(LifeHost):
             self._go(twin, twin.at - now, leaves)
 
     def _twin_of(self, arrival: Arrival, later: float) -> Arrival | None:
-        """Return the second copy of a message that arrives twice; None if that is lost."""
-        sender, peer, now = arrival.channel.peer, arrival.receiver, arrival.sent
-        delay = self._network.delay(sender, peer, self._network_random)
+        """Return the second copy of a message that arrives twice; None if that is lost, which is counted."""
+        channel, peer, now = arrival.channel, arrival.receiver, arrival.sent
+        delay = self._network.delay(channel.peer, peer, self._network_random)
         if delay is None:
+            channel.count_lost(peer, arrival.message, arrival.context, self.recorder)
             return None
         self._order += 1
         twin = arrival.again(now + delay + later, self._order)

@@ -103,7 +103,7 @@ class RowWorld(LinkedWorld):
             return
         size = message.byte_size()
         if not fair.has_room(sender, now, size):
-            channel.record(UP_LINK_DROP, size, peer, "bytes")
+            channel.mark(UP_LINK_DROP, peer, message, context)
             return
         delay = self._network.delay(sender, peer, self._network_random)
         arrival, way = None, -1

@@ -14,6 +14,7 @@ from typing import ClassVar, Final
 from mypy_extensions import mypyc_attr
 
 from emulator.contract.draws import below
+from emulator.contract.invariants import Invariant
 from emulator.contract.protocol import Contact, Environment, Gauge, Membership
 from emulator.contract.system import MembershipKind
 from emulator.messages.message import Message
@@ -50,11 +51,11 @@ class HyParView(Membership):
         self._shuffled_passive = parameters.shuffled_passive
         self._period = parameters.period
         self._refills = parameters.refill
-        self._keepalive = parameters.keepalive
-        self._silence = parameters.silent_keepalives * parameters.keepalive
+        self.keepalive = parameters.keepalive
+        self.silence = parameters.silent_keepalives * parameters.keepalive
         self._timeout = parameters.timeout
-        self._active: dict[int, float] = {}
-        """The time (s) at which each neighbour was last heard from, by neighbour."""
+        self.active: dict[int, float] = {}
+        """The time (s) by the peer's own clock at which each neighbour was last heard from, by neighbour."""
         self._passive = PassiveView(parameters.passive, environment.random)
         self._asked: set[int] = set()
         """The peers that have not yet answered whether they become neighbours."""
@@ -77,14 +78,14 @@ class HyParView(Membership):
     def start(self, contacts: Sequence[int]) -> None:
         self._join(contacts)
         self.environment.every(self._period, self._shuffle)
-        if self._keepalive > 0:
-            self.environment.every(self._keepalive, self._keep_alive)
+        if self.keepalive > 0:
+            self.environment.every(self.keepalive, self._keep_alive)
 
     def stop(self, graceful: bool) -> None:
         if graceful:
-            for peer in self._active:
+            for peer in self.active:
                 self.environment.send(peer, Goodbye())
-        self._active.clear()
+        self.active.clear()
 
     def on_unreachable(self, peer: int) -> None:
         """Replace a failed neighbour by a peer of the passive view (section 4.3)."""
@@ -96,10 +97,10 @@ class HyParView(Membership):
         self._promote()
 
     def gauges(self) -> dict[str, float]:
-        return {"passive": float(len(self._passive)), "free_slots": float(self._size - len(self._active))}
+        return {"passive": float(len(self._passive)), "free_slots": float(self._size - len(self.active))}
 
     def neighbours(self) -> Mapping[str, Sequence[int]]:
-        return {_ACTIVE: list(self._active)}
+        return {_ACTIVE: list(self.active)}
 
     def sample(self, count: int) -> Sequence[int]:
         """Return random neighbours, whose failure is noticed, before peers of the passive view."""
@@ -109,7 +110,7 @@ class HyParView(Membership):
     def _join(self, contacts: Sequence[int]) -> None:
         """Send JOIN to one contact, which becomes a neighbour; the others stand by."""
         self._contacts = [contact for contact in contacts if contact != self.environment.peer]
-        if self._contacts and not self._active:
+        if self._contacts and not self.active:
             contact = self._contacts.pop(0)
             self._link(contact)
             self.environment.send(contact, HyParViewJoin())
@@ -117,7 +118,7 @@ class HyParView(Membership):
     def _on_join(self, sender: int, message: HyParViewJoin) -> None:
         self._link(sender)
         walk = HyParViewForwardJoin(sender, self._arwl)
-        for peer in self._active:
+        for peer in self.active:
             if peer != sender:
                 self.environment.send(peer, walk)
 
@@ -125,9 +126,9 @@ class HyParView(Membership):
         newcomer, ttl = message.newcomer, min(message.ttl, self._arwl)
         if newcomer == self.environment.peer:
             return
-        onward = [peer for peer in self._active if peer != sender and peer != newcomer]
-        if ttl == 0 or len(self._active) <= 1 or not onward:
-            if newcomer not in self._active:
+        onward = [peer for peer in self.active if peer != sender and peer != newcomer]
+        if ttl == 0 or len(self.active) <= 1 or not onward:
+            if newcomer not in self.active:
                 self._ask(newcomer, high_priority=True)
             return
         if ttl == self._prwl:
@@ -143,7 +144,7 @@ class HyParView(Membership):
 
     def _on_neighbor(self, sender: int, message: HyParViewNeighbor) -> HyParViewNeighborReply:
         """Accept who has no other neighbour, or if a slot is free (section 4.3)."""
-        accepts = message.high_priority or sender in self._active or len(self._active) < self._size
+        accepts = message.high_priority or sender in self.active or len(self.active) < self._size
         if accepts:
             self._link(sender)
         return HyParViewNeighborReply(accepts)
@@ -153,14 +154,14 @@ class HyParView(Membership):
 
         A peer without neighbours asks one at a time, since whoever it asks has to accept.
         """
-        free = self._size - len(self._active) if self._active else 1
-        if not self._refills and self._active:
+        free = self._size - len(self.active) if self.active else 1
+        if not self._refills and self.active:
             free = min(free, self._failed)
         while free > len(self._asked):
             peer = self._passive.draw(self._asked | self._refused)
             if peer is None:
                 return
-            self._ask(peer, high_priority=not self._active)
+            self._ask(peer, high_priority=not self.active)
 
     def _ask(self, peer: int, *, high_priority: bool) -> None:
         self._asked.add(peer)
@@ -178,9 +179,9 @@ class HyParView(Membership):
             self.environment.drop(type(reply), "it answers something else")
         elif not reply.accepted:
             self._refused.add(peer)
-        elif high_priority or len(self._active) < self._size:
+        elif high_priority or len(self.active) < self._size:
             self._link(peer)
-        elif peer not in self._active:
+        elif peer not in self.active:
             self.environment.send(peer, HyParViewDisconnect())
         self._promote()
 
@@ -193,13 +194,13 @@ class HyParView(Membership):
     def _shuffle(self) -> None:
         """Send SHUFFLE on a random walk (section 4.4); fill slots that are still free."""
         self._refused.clear()
-        if not self._active and not self._asked and not len(self._passive):
+        if not self.active and not self._asked and not len(self._passive):
             if self._contacts:
                 self._join(self._contacts)
             else:
                 self.environment.find_contacts(self._join)
         self._promote()
-        if self._active:
+        if self.active:
             told = self._draw_active(self._shuffled_active)
             told += self._passive.sample(self._shuffled_passive)
             self._shuffled = told
@@ -209,7 +210,7 @@ class HyParView(Membership):
 
     def _on_shuffle(self, sender: int, message: HyParViewShuffle) -> None:
         ttl = min(message.ttl, self._arwl) - 1
-        onward = [peer for peer in self._active if peer != sender and peer != message.origin]
+        onward = [peer for peer in self.active if peer != sender and peer != message.origin]
         if ttl > 0 and onward:
             next_hop = onward[below(self.environment.random, len(onward))]
             self.environment.send(next_hop, HyParViewShuffle(message.origin, ttl, message.peers))
@@ -223,19 +224,19 @@ class HyParView(Membership):
 
     def _integrate(self, peers: Sequence[int], sent: Sequence[int]) -> None:
         own = self.environment.peer
-        self._passive.integrate([peer for peer in peers if peer != own and peer not in self._active], sent)
+        self._passive.integrate([peer for peer in peers if peer != own and peer not in self.active], sent)
 
     def _keep_alive(self) -> None:
         """Send over each connection, and give up those over which nothing comes."""
-        oldest = self.environment.now - self._silence
-        for peer in [peer for peer, heard in self._active.items() if heard < oldest]:
+        oldest = self.environment.now - self.silence
+        for peer in [peer for peer, heard in self.active.items() if heard < oldest]:
             self.environment.report_gone(peer)
-        for peer in self._active:
+        for peer in self.active:
             self.environment.send(peer, _KEEP_ALIVE)
 
     def _on_keep_alive(self, sender: int, message: HyParViewKeepAlive) -> None:
-        if sender in self._active:
-            self._active[sender] = self.environment.now
+        if sender in self.active:
+            self.active[sender] = self.environment.now
         elif sender not in self._asked:
             self.environment.send(sender, HyParViewDisconnect())
 
@@ -243,32 +244,32 @@ class HyParView(Membership):
         self.environment.report_gone(sender)
 
     def _draw_active(self, count: int) -> list[int]:
-        active = list(self._active)
+        active = list(self.active)
         return self.environment.random.sample(active, min(count, len(active)))
 
     def _know(self, peer: int) -> None:
         """Add a peer to the passive view (addNodePassiveView)."""
-        if peer != self.environment.peer and peer not in self._active:
+        if peer != self.environment.peer and peer not in self.active:
             self._passive.add(peer)
 
     def _link(self, peer: int) -> None:
         """Take a peer into the active view, for a random one if it is full (addNodeActiveView)."""
         now = self.environment.now
-        if peer in self._active or peer == self.environment.peer:
+        if peer in self.active or peer == self.environment.peer:
             return
-        while len(self._active) >= self._size:
+        while len(self.active) >= self._size:
             (dropped,) = self._draw_active(1)
             self._unlink(dropped)
             self.environment.send(dropped, HyParViewDisconnect())
             self._know(dropped)
         self._passive.remove(peer)
-        self._active[peer] = now
+        self.active[peer] = now
         self._failed = max(0, self._failed - 1)
         self.tell_change(Contact(peer), True)
 
     def _unlink(self, peer: int) -> bool:
         """Remove a peer from the active view. Returns whether it was there."""
-        if self._active.pop(peer, None) is None:
+        if self.active.pop(peer, None) is None:
             return False
         self.tell_change(Contact(peer), False)
         return True
@@ -277,10 +278,23 @@ class HyParView(Membership):
 _ACTIVE: Final = "active"
 _KEEP_ALIVE: Final = HyParViewKeepAlive()
 
+_SYMMETRIC: Final = Invariant(
+    "active_views_are_symmetric",
+    "Who is in a peer's active view has that peer in its own, or was heard from within the time after which "
+    "silent connections are given up (Leitao, Pereira, Rodrigues, DSN 2007, section 4.1).",
+    "emulator.protocols.gossip.hyparview.view_invariant:one_sided",
+)
+_FORGETS: Final = Invariant(
+    "active_views_forget_the_dead",
+    "No active view holds a peer that has been down for longer than it takes to give up a silent connection, "
+    "and one more keep-alive (section 4.3).",
+    "emulator.protocols.gossip.hyparview.view_invariant:kept_dead",
+)
 HYPARVIEW: Final = MembershipKind(
     name="hyparview",
     title="HyParView",
     paper="Leitao, Pereira, Rodrigues: HyParView, DSN 2007",
     parameters=HyParViewParameters,
     create=HyParView,
+    invariants=(_SYMMETRIC, _FORGETS),
 )

@@ -13,6 +13,7 @@ from typing import Final
 from mypy_extensions import mypyc_attr
 
 from emulator.contract.identifiers import BITS, ClockwiseRing, skewed
+from emulator.contract.invariants import Invariant
 from emulator.contract.protocol import Environment, Message, Overlay
 from emulator.contract.system import OverlayKind
 from emulator.protocols.overlays.oscar.confirming import Confirming
@@ -349,6 +350,12 @@ def _create(environment: Environment, parameters: OscarParameters) -> Oscar:
     return Oscar(environment, parameters, place=skewed if parameters.identifiers == "skewed" else None)
 
 
+OSCAR_RING: Final = Invariant(
+    "successors_form_one_ring",
+    "First live successors form one ring, ordered by identifiers, to which every joined peer leads; so do "
+    "live predecessors (the rules of OSCAR's ring are Chord's).",
+    "emulator.protocols.overlays.oscar.ring_invariant:broken",
+)
 OSCAR: Final = OverlayKind(
     name="oscar",
     title="OSCAR",
@@ -356,4 +363,5 @@ OSCAR: Final = OverlayKind(
     "environments, TAAS 5(1), 2010",
     parameters=OscarParameters,
     create=_create,
+    invariants=(OSCAR_RING,),
 )

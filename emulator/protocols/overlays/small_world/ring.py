@@ -9,6 +9,7 @@ from emulator.contract.system import OverlayKind
 from emulator.protocols.gossip.view_invariant import VIEWS
 from emulator.protocols.overlays.small_world.overlay import SmallWorld
 from emulator.protocols.overlays.small_world.parameters import SmallWorldRingParameters
+from emulator.protocols.overlays.small_world.ring_invariant import SMALL_WORLD_RING
 
 
 class SmallWorldRing(SmallWorld):
@@ -25,5 +26,5 @@ SMALL_WORLD: Final = OverlayKind(
     parameters=SmallWorldRingParameters,
     create=SmallWorldRing,
     short_title="the small-world ring of Vitis",
-    invariants=(VIEWS,),
+    invariants=(VIEWS, SMALL_WORLD_RING),
 )

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from emulator.contract.identifiers import ClockwiseRing
+from emulator.contract.invariants import Invariant
 from emulator.contract.protocol import (
     Application,
     Contact,
@@ -23,7 +24,7 @@ from emulator.contract.protocol import (
 )
 from emulator.contract.system import OverlayKind, System
 from emulator.protocols.gossip.profiles import make_profile, utility
-from emulator.protocols.overlays.oscar.overlay import Oscar
+from emulator.protocols.overlays.oscar.overlay import OSCAR_RING, Oscar
 from emulator.protocols.pubsub.magnet.membership import InterestMembership
 from emulator.protocols.pubsub.magnet.parameters import MagnetParameters, parameters_over
 from emulator.protocols.pubsub.magnet.settling import Seat
@@ -235,6 +236,13 @@ class Magnet(PubSub):
         self.trees.send_down(data.topic, data)
 
 
+_TREES: Final = Invariant(
+    "trees_have_no_loop",
+    "No peer is its own ancestor in the tree of a topic (Magnet, section 3.3).",
+    "emulator.protocols.pubsub.magnet.tree_invariant:broken",
+)
+
+
 def over(kind: OverlayKind) -> System:
     """Return the system that is Magnet with a control overlay of this kind."""
 
@@ -248,5 +256,5 @@ def over(kind: OverlayKind) -> System:
         parameters_over(kind.parameters),
         create,
         takes_identifiers=True,
-        invariants=kind.invariants,
+        invariants=(*dict.fromkeys((*kind.invariants, OSCAR_RING)), _TREES),
     )

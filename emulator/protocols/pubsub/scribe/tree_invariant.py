@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from emulator.contract.invariants import Broken, PeersUp
 from emulator.protocols.pubsub.scribe.scribe import Scribe
+from emulator.protocols.pubsub.shared.tree_loops import loop_of
 
 
 def broken(up: PeersUp) -> Broken | None:
@@ -13,15 +14,7 @@ def broken(up: PeersUp) -> Broken | None:
         for topic, parent in scribe.parents().items():
             parents.setdefault(topic, {})[peer] = parent
     for topic, of_topic in sorted(parents.items()):
-        sound: set[int] = set()
-        for peer in of_topic:
-            walked: dict[int, None] = {}
-            place = peer
-            while place in of_topic and place not in sound:
-                if place in walked:
-                    order = list(walked)
-                    return Broken(order[order.index(place) :], f"the tree of topic {topic} has a loop")
-                walked[place] = None
-                place = of_topic[place]
-            sound.update(walked)
+        loop = loop_of(of_topic)
+        if loop is not None:
+            return Broken(loop, f"the tree of topic {topic} has a loop")
     return None

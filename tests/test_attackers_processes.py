@@ -1,0 +1,142 @@
+"""Attackers behave badly in real time as the plan asks: in processes, and in one host over its wire."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from fleet_toys import PATH, Flood, FloodParameters
+from realtime_world import LONG, World
+from recorded_telemetry import read
+from small_trial import Outcome, make_plan, run
+
+from emulator.experiment.file.spec import TrialSpec
+from emulator.experiment.run.directory import TrialDirectory
+from emulator.faults.attacks import Duplication, Garbage
+from emulator.fleet.processes import run_processes
+from emulator.messages.catalogue import decode
+from emulator.runtime.hostile_channel import make_hostile
+from emulator.runtime.realtime.session import Session
+from emulator.telemetry import names
+from trellis.v1.pubsub import EventData
+
+PEERS, END = 8, 6.0
+ATTACKERS = (2, 5)
+BEGINS, ENDS = 3.0, 4.5
+"""The trial times (s) between which attackers pass on nothing."""
+TIMES = [2.0, 2.1, 2.2, 2.3, 2.4, 2.5, 3.2, 3.25, 3.3, 3.35, 3.4, 3.45, 5.0, 5.1, 5.2, 5.3]
+"""The trial times (s) of the events; peer `n % PEERS` publishes event n."""
+OWN = 10
+"""The event that the first attacker publishes while it attacks, which goes out."""
+MARGIN = 0.2
+"""The trial seconds that an attacker may take from having an event to passing it on, on a busy machine."""
+Handled = tuple[int, int]
+"""(peer, event)"""
+SPEC: dict[str, Any] = {
+    "system": {"name": "flood"},
+    "peers": PEERS,
+    "network": {"latency": {"kind": "constant", "rtt": "10 ms"}},
+    "workload": {"subscriptions": {"kind": "random", "topics": 1, "per_peer": 1, "buckets": 1}},
+    "phases": {"join": "1 s", "settle": "1 s", "measure": "3 s", "drain": "1 s"},
+    "attackers": {
+        "peers": [*ATTACKERS],
+        "behaviour": "black-hole",
+        "at": f"{BEGINS} s",
+        "for": f"{ENDS - BEGINS} s",
+    },
+    # The tests' machine may be busy.
+    "fidelity": {
+        "timer_lateness_p99": "25 s",
+        "delay_error_p99": "25 s",
+        "session_error_p99": "25 s",
+        "loop_stall": "25 s",
+    },
+}
+
+
+def run_in_both(tmp_path: Path) -> tuple[Outcome, Outcome]:
+    """Run the trial on the virtual clock and in two processes."""
+    spec = TrialSpec.model_validate(SPEC)
+    plan = make_plan(
+        PEERS,
+        [(peer, peer / 8, END) for peer in range(PEERS)],
+        [(peer, 0, 0.0, END) for peer in range(PEERS)],
+        [(at, number % PEERS, 0) for number, at in enumerate(TIMES)],
+        attackers=ATTACKERS,
+    )
+    runtime = {"kind": "processes", "hosts": 2, "time_scale": 0.4}
+    directory = TrialDirectory(tmp_path / "processes" / "trials" / "flood-1")
+    directory.path.mkdir(parents=True)
+    real = TrialSpec.model_validate(SPEC | {"runtime": runtime})
+    return run(spec, plan, tmp_path / "virtual"), Outcome(
+        directory, run_processes(real, plan, directory, lambda progress: None)
+    )
+
+
+def test_black_holes_in_processes_pass_nothing_on_in_their_time_and_all_else_at_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", PATH)
+    for outcome in run_in_both(tmp_path):
+        assert outcome.fidelity.valid, outcome.fidelity.reasons
+        event_of = {s.trace: s.attributes[names.EVENT] for s in outcome.spans if s.name == "publish"}
+        told = [span for span in outcome.spans if span.name == names.OBSERVATION]
+        assert {span.attributes[names.OBSERVED] for span in told} == {"attack black-hole"}
+        assert all(BEGINS <= span.start < ENDS for span in told)
+        dropped = {(span.attributes[names.PEER], event_of[span.trace]) for span in told}
+        assert {peer for peer, _ in dropped} == {*ATTACKERS}
+        copies = sorted(
+            (span.end, event_of[span.trace], span.attributes[names.SENDER], span.attributes[names.PEER])
+            for span in outcome.spans
+            if span.name == "EventData"
+        )
+        first = dict[Handled, tuple[float, int]]()
+        for at, event, sender, peer in copies:
+            first.setdefault((peer, event), (at, sender))
+        # What goes back to the peer from which the event came first is not passed on.
+        passed = {
+            (sender, event)
+            for _, event, sender, peer in copies
+            if sender in ATTACKERS and sender != event % PEERS and peer != first[sender, event][1]
+        }
+        attacked = {
+            (peer, event)
+            for (peer, event), (at, _) in first.items()
+            if peer in ATTACKERS and peer != event % PEERS and BEGINS <= at < ENDS - MARGIN
+        }
+        assert attacked and attacked <= dropped and not attacked & passed
+        assert {TIMES[event] > BEGINS for _, event in passed} == {False, True}
+        assert any(sender == ATTACKERS[0] for _, event, sender, _ in copies if event == OWN)
+
+
+@pytest.mark.parametrize("kind", [Duplication(copies=3), Garbage()], ids=lambda kind: kind.kind)
+def test_a_host_sends_over_the_wire_what_an_attack_makes_of_a_message(
+    kind: Duplication | Garbage, tmp_path: Path
+) -> None:
+    world = World(tmp_path)
+    life = Session(world.host, 0, 0, Random(0))
+    make_hostile(life, kind, 1, 0.0, LONG)
+    attacker = Flood(life.root, FloodParameters(period=1000))
+    attacker.known = {3, 4}
+    world.host.sessions[0] = life
+    event = EventData(event=7, topic=3, publisher=1, payload=b"content")
+    sender = world.join(1)
+    world.host.sessions[1].operate("publish", {}, lambda: sender.environment.send(0, event))
+    count = 6 if isinstance(kind, Duplication) else 2
+    world.run(until=lambda: len(world.wire.passages) == count)
+    world.pass_time(0.02)
+    sent = [
+        (envelope.receiver, decode("EventData", envelope.payload))
+        for envelope in world.wire.batch().envelopes
+    ]
+    onward = EventData(event=7, topic=3, publisher=1, hops=1, payload=b"content")
+    if isinstance(kind, Duplication):
+        assert sent == [(3, onward)] * 3 + [(4, onward)] * 3
+    else:
+        assert [message == onward for _, message in sent].count(False) == 1
+    told = [read(span.attributes) for span in world.spans() if span.name == names.OBSERVATION]
+    world.close()
+    assert {mark[names.OBSERVED] for mark in told} == {f"attack {kind.kind}"}
+    assert len(told) == (2 if isinstance(kind, Duplication) else 1)
