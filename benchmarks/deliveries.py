@@ -22,6 +22,7 @@ from emulator.testing.witnessed_trials import (
     CONTENT,
     OWN_SYSTEMS,
     TOPICS,
+    WORKLOADS,
     WitnessedTrial,
     run_witnessed,
     spec_of,
@@ -30,11 +31,12 @@ from emulator.testing.witnessed_trials import (
 )
 
 PEERS = 120
-WORKLOADS: dict[str, dict[str, Any]] = {
+_LARGER: dict[str, dict[str, Any]] = WORKLOADS | {
     "topics": TOPICS | {"publications": {"events": 100}},
     "content": CONTENT | {"publications": {"events": 500}},
     "lookups": {"lookups": {"rate": 100.0}},
 }
+"""The workloads of the tests, of which the first kinds have more to hand over here."""
 _SAME = 1e-6
 """The seconds by which the time in a span may differ, for it is rounded."""
 
@@ -62,7 +64,7 @@ def _run(system: str, folder: Path) -> WitnessedTrial:
         folder / "ledger",
         PEERS,
         network={"jitter": "10 ms", "loss": 0.01, "unreachable_after": "2 s"},
-        workload=WORKLOADS[SYSTEMS[system].serves],
+        workload=_LARGER[SYSTEMS[system].serves],
     )
     run = RunDirectory(folder / "run")
     return run_witnessed(spec, run, lambda *of: run_virtual(*of, lambda progress: None))

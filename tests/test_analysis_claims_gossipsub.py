@@ -71,6 +71,40 @@ def test_large_messages_have_copies_beyond_the_degree_up_to_a_quarter_and_only_w
     assert [list(number.measured) for number in found.numbers] == [["1.2 to 1.1"], ["1.1"]]
 
 
+def meshes(low: int, high: int, smallest: list[int], largest: int) -> VariantResult:
+    """Return a variant with these bounds of a mesh, whose trials have these smallest meshes."""
+    parameters = {"version": "1.1", "degree_low": low, "degree_high": high}
+    trials: dict[int, dict[str, float | None]] = {
+        seed: {
+            "mesh_one_end_lasting": 0,
+            "mesh_degree_min_free": size,
+            "mesh_degree_max_settled": largest,
+            "mesh_copies_over_degree": 0.03,
+        }
+        for seed, size in enumerate(smallest)
+    }
+    setting = {"system": {"name": "gossipsub", "parameters": parameters}, "peers": 1000}
+    return VariantResult("1.1", {}, setting, {"hit_ratio": estimate([1.0])}, trials)
+
+
+@pytest.mark.parametrize(
+    ("low", "smallest", "largest", "why"),
+    [
+        (6, [6, 6], 12, ""),
+        (4, [4, 8], 12, ""),
+        (6, [5, 8], 12, "missed: members of the smallest mesh with a free neighbour, beyond D_low -1 peers"),
+        (6, [6, 6], 13, "missed: members that the largest mesh has less than D_high -1 peers"),
+    ],
+)
+def test_the_meshes_of_each_trial_have_the_bounds_of_their_variant(
+    low: int, smallest: list[int], largest: int, why: str
+) -> None:
+    (found,) = judge(["G1"], [meshes(low, 12, smallest, largest)])
+    assert (found.outcome, found.why) == (
+        ("no", f"{why} instead of at least 0 peers") if why else ("yes", "")
+    )
+
+
 def test_each_claim_is_about_its_own_attack() -> None:
     variants = [attacked(name, version, 1.0, 200) for name in ATTACKS for version in ("1.0", "1.1")]
     for name in ATTACKS:

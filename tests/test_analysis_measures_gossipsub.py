@@ -45,6 +45,40 @@ def test_degrees_count_meshes_alone_and_links_with_one_end(tables: dict[str, Dat
     assert measured(tables, of_gossipsub._copies) == {"mesh_copies_over_degree": 5 / 2 - (9 / 4 - 1)}
 
 
+def test_links_and_meshes_that_just_changed_are_no_outcome(
+    spark: SparkSession, tables: dict[str, DataFrame]
+) -> None:
+    """The phase ends at 120 s. Peers 1 and 2 have meshes of three and two, and 3 is in that of 2 alone.
+
+    A mesh that is small counts if its peer is connected to one that neither of them grafted. Each case has a
+    trial of its own, with one change more and perhaps such a connection."""
+    settled = {"mesh_one_end_lasting": 1, "mesh_degree_min_free": None, "mesh_degree_max_settled": 3}
+    of_two = {"mesh_degree_min_free": 2}
+    cases: dict[str, tuple[tuple[str, int, int, float], bool, dict[str, int]]] = {
+        "long ago": (("mesh_joined", 2, 3, 117.9), False, {}),
+        "grafted": (("mesh_joined", 2, 3, 118.1), False, {"mesh_one_end_lasting": 0}),
+        "pruned": (("mesh_left", 3, 2, 118.1), False, {"mesh_one_end_lasting": 0}),
+        "too late": (("mesh_left", 3, 2, 120.1), False, {}),
+        "growing": (("mesh_joined", 1, 2, 119.0), False, {"mesh_degree_max_settled": 2}),
+        "free": (("mesh_joined", 1, 7, 30.0), True, of_two),
+        "tried": (("mesh_left", 2, 7, 30.0), True, {}),
+        "tried by the other": (("mesh_joined", 7, 2, 30.0), True, {}),
+    }
+    changes = [(name, *change) for name, (change, _, _) in cases.items()]
+    columns = "trial string, name string, peer int, subject bigint, at_s double"
+    trials = spark.createDataFrame([(name,) for name in cases], "trial string")
+    every = {name: of.drop("trial").crossJoin(trials) for name, of in tables.items()}
+    every["observations"] = every["observations"].unionByName(spark.createDataFrame(changes, columns))
+    connected = [
+        (name, 2, 7, "connection", "end") for name, (_, is_connected, _) in cases.items() if is_connected
+    ]
+    columns = "trial string, peer int, neighbour int, kind string, moment string"
+    every["links"] = every["links"].unionByName(spark.createDataFrame(connected, columns))
+    rows = {row.trial: row.asDict() for row in of_gossipsub._settled(every).collect()}
+    for name, (_, _, changed) in cases.items():
+        assert rows[name] == settled | changed | {"trial": name}, name
+
+
 def test_attackers_are_counted_in_the_meshes_of_others(tables: dict[str, DataFrame]) -> None:
     shares = {"mesh_honest_min": 1, "mesh_attackers": 2 / 7}
     assert measured(tables, of_gossipsub._honest) == shares | {"mesh_honest_target": 1}

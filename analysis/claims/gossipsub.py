@@ -15,6 +15,7 @@ from analysis.claims.bounds import above, at_least, at_most, below, between
 from analysis.claims.claim import (
     Claim,
     Find,
+    Found,
     Number,
     OfSome,
     Pair,
@@ -26,9 +27,11 @@ from analysis.claims.claim import (
     ratio,
 )
 from analysis.claims.paper_setting import Setting
-from analysis.measures.variant_results import VariantResult
+from analysis.measures.variant_results import Estimate, VariantResult, estimate
 
 _VERSION = "system.parameters.version"
+_LOW = "system.parameters.degree_low"
+_HIGH = "system.parameters.degree_high"
 _MODEL: Setting = {"peers": 1000}
 _FOUR_SYBILS: Setting = {"peers": 5000, "attackers.number": 4000}
 """The peers of the report where four of five are Sybils."""
@@ -114,6 +117,20 @@ def _where(chosen: Chosen, find: Find) -> Find:
     return OfSome(lambda variants: [v for v in variants if chosen(v)], find)
 
 
+def _worst(measure: str, room: Callable[[float, VariantResult], float]) -> Find:
+    """Return a function that finds the least room of a measure to a bound of its variant, over all seeds."""
+
+    def find(variants: Variants) -> Found:
+        found: dict[str, Estimate | None] = {}
+        for variant in variants:
+            values = [trial.get(measure) for trial in variant.trials.values()]
+            rooms = [room(value, variant) for value in values if value is not None]
+            found[variant.name] = estimate([min(rooms)]) if rooms and None not in values else None
+        return found
+
+    return find
+
+
 def _quiet(variants: Variants) -> list[VariantResult]:
     return [v for v in _all(variants) if _is_quiet(v)]
 
@@ -160,15 +177,23 @@ def _gossips(variant: VariantResult) -> bool:
 GOSSIPSUB = (
     Claim(
         "G1",
-        "Meshes stay within their bounds, every link has two ends, and a peer gets as many copies of a "
-        "message as its mesh has members, less one.",
+        "Meshes stay within their bounds, every link has two ends unless a GRAFT or PRUNE is under way, and "
+        "a peer gets as many copies of a message as its mesh has members, less one.",
         _quiet,
         "variants of GossipSub without attackers and loss",
         _MODEL,
         (
-            Number("links with one end", at_most(0, "links"), each("mesh_one_end")),
-            Number("smallest mesh", at_least(4, "peers"), each("mesh_degree_min")),
-            Number("largest mesh", at_most(12, "peers"), each("mesh_degree_max")),
+            Number("links with one end for more than 2 s", at_most(0, "links"), each("mesh_one_end_lasting")),
+            Number(
+                "members of the smallest mesh with a free neighbour, beyond D_low",
+                at_least(0, "peers"),
+                _worst("mesh_degree_min_free", lambda size, of: size - float(of.get(_LOW))),
+            ),
+            Number(
+                "members that the largest mesh has less than D_high",
+                at_least(0, "peers"),
+                _worst("mesh_degree_max_settled", lambda size, of: float(of.get(_HIGH)) - size),
+            ),
             Number(
                 "copies beyond the degree less one",
                 between(-0.01, 0.1, "copies"),

@@ -16,6 +16,9 @@ AFTER = (30, 90, 150, 210)
 """The seconds from the beginning of the measure phase at which attackers in meshes are counted."""
 _CHANGES = {"mesh_joined": 1, "mesh_left": -1}
 """The observations of changes of a mesh, with what they add to it."""
+_PAIR = ["trial", "peer", "neighbour"]
+_UNDER_WAY_S = 2.0
+"""The seconds in which a GRAFT or PRUNE has arrived, and a heartbeat has filled a mesh that lost members."""
 
 
 def _links(tables: Tables) -> DataFrame:
@@ -41,10 +44,62 @@ def _degrees(tables: Tables) -> DataFrame:
         F.min("degree").alias("mesh_degree_min"),
         F.max("degree").alias("mesh_degree_max"),
     )
-    back = links.select("trial", F.col("neighbour").alias("peer"), F.col("peer").alias("neighbour"))
-    one_end = links.join(back, ["trial", "peer", "neighbour"], "left_anti")
-    counts = one_end.groupBy("trial").agg(F.count("*").alias("mesh_one_end"))
+    counts = _one_end(links).groupBy("trial").agg(F.count("*").alias("mesh_one_end"))
     return degrees.join(counts, "trial", "left").fillna(0, ["mesh_one_end"])
+
+
+def _settled(tables: Tables) -> DataFrame:
+    """Return the links with one end and the bounds of meshes, of those that were not changing at the end of
+    the measure phase."""
+    ends = tables["trials"].select("trial", F.col("measure_end_s").alias("end_s"))
+    told = (
+        tables["observations"]
+        .where(F.col("name").isin([*_CHANGES]))
+        .join(ends, "trial")
+        .where("at_s <= end_s")
+        .select("trial", "peer", F.col("subject").alias("neighbour"), "at_s", "end_s")
+    )
+    late = told.where(F.col("at_s") > F.col("end_s") - _UNDER_WAY_S)
+    links = _links(tables)
+    known = links.union(told.select(*_PAIR))
+    lasting = _one_end(links).join(_both_ways(late), _PAIR, "left_anti")
+    one_end = lasting.groupBy("trial").agg(F.count("*").alias("mesh_one_end_lasting"))
+    strangers = (
+        tables["links"]
+        .where("moment = 'end' and kind = 'connection'")
+        .join(_both_ways(known), _PAIR, "left_anti")
+        .select("trial", "peer", F.lit(1).alias("free"))
+        .distinct()
+    )
+    bounds = (
+        links.groupBy("trial", "peer")
+        .agg(F.count("*").alias("degree"))
+        .join(late, ["trial", "peer"], "left_anti")
+        .join(strangers, ["trial", "peer"], "left")
+        .groupBy("trial")
+        .agg(
+            F.min(F.when(F.col("free") == 1, F.col("degree"))).alias("mesh_degree_min_free"),
+            F.max("degree").alias("mesh_degree_max_settled"),
+        )
+    )
+    telling = told.select("trial").distinct()
+    counted = telling.join(one_end, "trial", "left").fillna(0, ["mesh_one_end_lasting"])
+    return counted.join(bounds, "trial", "left")
+
+
+def _one_end(links: DataFrame) -> DataFrame:
+    """Return the links of which the neighbour does not have the peer in its own mesh."""
+    return links.join(_turned(links), _PAIR, "left_anti")
+
+
+def _both_ways(links: DataFrame) -> DataFrame:
+    """Return the pairs of links, each in both directions."""
+    return links.select(*_PAIR).union(_turned(links)).distinct()
+
+
+def _turned(links: DataFrame) -> DataFrame:
+    """Return the links as their other ends see them."""
+    return links.select("trial", F.col("neighbour").alias("peer"), F.col("peer").alias("neighbour"))
 
 
 def _copies(tables: Tables) -> DataFrame:
@@ -110,6 +165,25 @@ _MEASURES = {
     "mesh_one_end": lower(
         "Links with one end", "links", "Of meshes, where the neighbour does not have the peer in its own."
     ),
+    "mesh_one_end_lasting": lower(
+        "Links with one end that last",
+        "links",
+        "The same, without links that either end grafted or pruned in the last 2 s, because a GRAFT or PRUNE "
+        "may be under way. Told with the parameter `tell_mesh`.",
+    ),
+    "mesh_degree_min_free": Measure(
+        "Mesh degree, lowest with a free peer",
+        "peers",
+        None,
+        "Of peers that are connected to one that they never grafted and that never grafted them, and whose "
+        "mesh did not change in the last 2 s. Told with the parameter `tell_mesh`.",
+    ),
+    "mesh_degree_max_settled": Measure(
+        "Mesh degree, highest without changes",
+        "peers",
+        None,
+        "Of peers whose mesh did not change in the last 2 s. Told with the parameter `tell_mesh`.",
+    ),
     "mesh_copies_over_degree": lower(
         "Copies beyond the degree less one",
         "copies",
@@ -145,6 +219,9 @@ _MEASURES = {
 _FORMULAS = {
     "mesh_degree*": "{statistic} over peers with a mesh of its members",
     "mesh_one_end": "pairs of a peer and a mesh member without the peer in its own mesh",
+    "mesh_one_end_lasting": "the same pairs, of which neither end told of the other in the last 2 s",
+    "mesh_degree_min_free": "minimum of members over peers with a connection that neither end grafted",
+    "mesh_degree_max_settled": "maximum of members over peers that told of no change in the last 2 s",
     "mesh_copies_over_degree": "copies received / deliveries - (mean mesh degree - 1)",
     "mesh_attackers": "attackers among members / members, of meshes of peers that behave well",
     "mesh_honest_min": "minimum over peers that behave well of the members of its mesh that behave well",
@@ -153,7 +230,7 @@ _FORMULAS = {
 }
 GOSSIPSUB = MeasureGroup(
     grouped({"Mesh": ("mesh_",)}, defined(_FORMULAS, _MEASURES)),
-    (_degrees, _copies, _honest, _over_time),
+    (_degrees, _settled, _copies, _honest, _over_time),
     systems=("gossipsub", "gossipsub-broadcast"),
 )
 """The measures of trials of GossipSub."""
