@@ -26,7 +26,9 @@ def test_a_wrong_name_is_answered_by_the_nearest_one() -> None:
     told = r'Trellis has no experiment quikstart\.yaml\. Did you mean "trellis:quickstart\.yaml"\?'
     with pytest.raises(BadPackage, match=told):
         locate(Path("trellis:quikstart.yaml"))
-    with pytest.raises(BadPackage, match=r"Trellis has no experiment mine\.yaml\. `trellis experiments` lists"):
+    with pytest.raises(
+        BadPackage, match=r"Trellis has no experiment mine\.yaml\. `trellis experiments` lists"
+    ):
         locate(Path("trellis:mine.yaml"))
     with pytest.raises(BadPackage, match='Did you mean "trellis"'):
         locate(Path("trelis:quickstart.yaml"))
@@ -48,7 +50,9 @@ def test_a_file_that_is_not_there_is_answered_by_the_ready_experiment_of_its_nam
 
 
 def test_a_file_of_no_ready_experiment_is_told_where_they_are_listed(tmp_path: Path) -> None:
-    with pytest.raises(ExperimentError, match=r"Check the path\. `trellis experiments` lists those that come"):
+    with pytest.raises(
+        ExperimentError, match=r"Check the path\. `trellis experiments` lists those that come"
+    ):
         read_document(tmp_path / "my-overlay.yaml")
 
 
