@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def link_matrix(peers: np.ndarray, neighbours: np.ndarray, size: int) -> csr_array:
-    """Return a matrix of `size` peers with a 1 for each link from a peer to a neighbour, both numbered from 0.
+    """Return a matrix of `size` peers, numbered from 0, with a 1 for each link from a peer to a neighbour.
 
     Links may be there several times.
     """
