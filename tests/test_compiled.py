@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from emulator.compiler import finder
+from emulator.compiler import build, finder
 from emulator.compiler.finder import INTERPRETED, digest, install, sources
 from emulator.contract.registry import SYSTEMS
 from emulator.runtime.breaches import CHECKED
@@ -214,3 +214,11 @@ def test_a_damaged_manifest_is_as_if_nothing_was_compiled(folder: Path) -> None:
 def test_the_user_can_have_everything_interpreted(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(INTERPRETED, "yes")
     assert install() == f"{INTERPRETED} is set"
+
+
+@pytest.mark.parametrize("absent", ["mypyc", "setuptools"])
+def test_what_compiling_lacks_is_named(absent: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(build, "find_spec", lambda name: None if name == absent else object())
+    assert build.missing_tools() == f"{absent} was"
+    monkeypatch.setenv("CC", "no-such-compiler")
+    assert build.missing_tools() == "A C compiler was"

@@ -1,20 +1,21 @@
 """The processor time and memory that trials on the virtual clock are expected to take.
 
 Vitis' rates are those that `docs/performance.md` has of a quiet machine, those of other systems are measured
-with few peers (`trellis.measured_rates`). Nothing is expected of a system without rates, such as a package's:
-its costs were not measured.
+with few peers (`trellis.measured_rates`). Nothing is expected of a system without rates: those of packages
+were not measured, and a few of Trellis' own have costs that no simple rule tells.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Final
+from typing import Any, Final
 
 from emulator.contract.registry import SYSTEMS
 from emulator.experiment.file.spec import TrialSpec
+from emulator.experiment.plan.load import Load
 from emulator.files.quantities import parse_duration
 from trellis.measured_rates import RATES
 from trellis.system_rate import SystemRate
@@ -45,6 +46,9 @@ class Rate:
 VITIS: Final = Rate(34, ((300, 6.0), (1_000, 11.0), (10_000, 21.0)), 0.165 * 2**30, 153 * 2**10)
 """The rate of Vitis. An event of any system takes longer among more peers by as much as one of Vitis does."""
 
+_SIZE: Final = 160
+"""The number of peers of which `SystemRate` has the events where they grow with the number."""
+
 
 @dataclass(frozen=True, slots=True)
 class Cost:
@@ -54,35 +58,64 @@ class Cost:
     memory_bytes: float
 
 
-def expected_cost(trial: TrialSpec, load: int | None = None) -> Cost | None:
-    """Return what a trial with a load (`emulator.experiment.plan.load`) is expected to take; None if nothing
-    like it was measured, or its load is not known.
+class NotKnown(Exception):
+    """It is not known what a trial takes; the text is the reason."""
 
-    Peers are taken to be up for the whole trial, so it is less under churn. The analysis is not in it.
+
+def expected_cost(trial: TrialSpec, load: Load | None = None) -> Cost:
+    """Return what a trial, whose plan has this load, is expected to take.
+
+    Peers are taken to be up for the whole trial, so it is less under churn. The analysis is not in it. Raises
+    NotKnown if nothing like the trial was measured, or its load is not known.
     """
+    name = trial.system.name
+    if trial.runtime.kind != "virtual":
+        raise NotKnown(
+            f"runtime.kind is {trial.runtime.kind}, and costs were measured on the virtual clock alone"
+        )
     us = VITIS.us_with(trial.peers)
-    if us is None or trial.runtime.kind != "virtual":
-        return None
-    if trial.system.name == "vitis":
+    if us is None:
+        raise NotKnown(f"{trial.peers:,} peers are more than the {VITIS.us[-1][0]:,} that were measured")
+    if name == "vitis":
         rounds = trial.phases.end / parse_duration(trial.system.parameters["period"])
         return Cost(
             trial.peers * rounds * VITIS.events * us / 1e6, VITIS.base_bytes + trial.peers * VITIS.peer_bytes
         )
-    rate = RATES.get(trial.system.name)
-    if rate is None or load is None:
-        return None
+    rate = RATES.get(name)
+    if rate is None:
+        raise NotKnown(f"no rule that holds within a factor of 1.5 is known for {name}")
+    if load is None:
+        raise NotKnown("its plan was not drawn")
     seconds = expected_events(trial, rate, load) * rate.us / 1e6 * us / VITIS.us[0][1]
     return Cost(rate.base_s + seconds, rate.base_bytes + trial.peers * rate.peer_bytes)
 
 
-def expected_events(trial: TrialSpec, rate: SystemRate, load: int) -> float:
+def growth(peers: float, grows: bool) -> float:
+    """Return the factor by which events of a peer are more than among 160 peers."""
+    return math.log(peers) / math.log(_SIZE) if grows and peers > 1 else 1.0
+
+
+def expected_events(trial: TrialSpec, rate: SystemRate, load: Load) -> float:
     """Return how many events of the loop a trial is expected to have."""
-    return trial.peers * trial.phases.end * rate.peer_events * _pace(trial) + load * rate.load_events
+    a_second = trial.peers * rate.peer_events + load.subscriptions * rate.subscription_events
+    events = a_second * trial.phases.end * _pace(trial, rate) + load.deliveries * rate.load_events
+    return events * growth(trial.peers, rate.grows)
 
 
-def _pace(trial: TrialSpec) -> float:
+def _pace(trial: TrialSpec, rate: SystemRate) -> float:
     """Return how much oftener than by default peers of the trial act by themselves."""
-    default = SYSTEMS[trial.system.name].parameters().model_dump().get("period")
-    if not isinstance(default, str):
-        return 1.0
-    return parse_duration(default) / parse_duration(trial.system.parameters.get("period", default))
+    defaults = SYSTEMS[trial.system.name].parameters().model_dump()
+    return 1.0 + sum(
+        share * (parse_duration(default) / parse_duration(_at(trial.system.parameters, key, default)) - 1)
+        for key, share in rate.rounds
+        if (default := _at(defaults, key, ""))
+    )
+
+
+def _at(parameters: Mapping[str, Any], key: str, otherwise: str) -> str:
+    """Return the duration at a dotted key, or another where the key is not there."""
+    first, dot, rest = key.partition(".")
+    found = parameters.get(first)
+    if dot:
+        return _at(found, rest, otherwise) if isinstance(found, Mapping) else otherwise
+    return found if isinstance(found, str) else otherwise

@@ -7,8 +7,9 @@ from typing import Final
 from trellis.system_rate import SystemRate
 
 RATES: Final[dict[str, SystemRate]] = {
-    "gossipsub": SystemRate(10.5, 4.2, 19.9, 0.39, 139700000.0, 57000.0),
-    "gossipsub-broadcast": SystemRate(8.28, 8.61, 38.7, 0.71, 138300000.0, 68000.0),
-    "opt": SystemRate(20.4, 9.26, 8.54, 0.4, 139700000.0, 25000.0),
-    "rvr": SystemRate(29.3, 8.08, 5.19, 0.6, 139800000.0, 31000.0),
+    "chord": SystemRate(2.08, 0.0, 7.51, False, 11.8, 0.71, 163100000.0, 24000.0, (('stabilization', 0.63),)),
+    "gossipsub": SystemRate(8.58, 0.334, 4.39, False, 10.8, 1.08, 162300000.0, 57000.0, (('heartbeat', 0.09), ('score.decay_interval', 0.089), ('keepalive', 0.18), ('discovery', 0.4))),
+    "gossipsub-broadcast": SystemRate(10.1, 0.0, 8.45, True, 14.4, 0.36, 159200000.0, 70000.0, (('heartbeat', 0.12), ('score.decay_interval', 0.11), ('keepalive', 0.24), ('discovery', 0.47))),
+    "pastry": SystemRate(4.36, 0.0, 2.4, True, 26.2, 0.56, 163200000.0, 38000.0, (('probe_timeout', 0.1),)),
+    "rvr": SystemRate(29.8, 0.33, 6.52, False, 6.4, 0.56, 162800000.0, 31000.0, (('period', 0.99),)),
 }

@@ -134,6 +134,8 @@ class LineChart:
     quantities: tuple[Quantity, Quantity]
     """The quantities that the x axis and the y axis show."""
     moves: Sequence[DrawnMoves] = ()
+    sessions: Sequence[Moves] = ()
+    """The joins and leaves of each setting as they were given; `moves` are those that are drawn."""
     limits: Sequence[LimitsOver] = ()
     """The values that a paper's numbers allow, as they were given; `drawn_limits` has them laid out."""
     drawn_limits: Sequence[DrawnLimits] = ()
@@ -205,7 +207,7 @@ def line_chart(
         [_column(at, series, x_axis, x, y, write_x) for at in _positions(series)],
         above.marks,
         list(series), list(marks), (x, y), above.moves,
-        limits, [across(each, (x_axis, y_axis), (x.unit, y.unit)) for each in limits],
+        moves, limits, [across(each, (x_axis, y_axis), (x.unit, y.unit)) for each in limits],
         height=top + _PLOT + _BOTTOM,
     )  # fmt: skip
 

@@ -115,6 +115,10 @@ class Results:
         """A short name for each trial: that of its variant, if there are several, and its seed."""
         return trial_labels(self.summary)
 
+    def system_of(self, trial: str) -> str | None:
+        """Return the varied value of `system.name` of a trial; None if systems are not varied."""
+        return next((t["values"].get("system.name") for t in self.trials if t["trial"] == trial), None)
+
     @cached_property
     def shown_trials(self) -> dict[str, str]:
         """The trial that figures show of each variant that was measured: the lowest valid seed, if any."""

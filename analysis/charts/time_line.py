@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
 from analysis.charts.axis import Axis
@@ -18,6 +18,8 @@ _FIRST: Final = 24
 """The top of the first lane, below the title of the axis."""
 _MOVES, _HALF, _BINS = 44, 13, 48
 """The height of the drawing of joins and leaves, of each of its halves, and the number of its bars."""
+_MOST_MOVES: Final = 6
+"""The most settings whose joins and leaves stand above a chart: as many as it has series at first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +36,12 @@ class Mark:
 
     def is_of(self, series: str) -> bool:
         """This is true of the label of a series whose variant has the mark, or of a part of one."""
-        return not self.of or any(series == label or series.startswith(f"{label}: ") for label in self.of)
+        return not self.of or is_one_of(series, self.of)
+
+
+def is_one_of(series: str, labels: Iterable[str]) -> bool:
+    """This is true of the label of a series that is one of these variants' labels, or of a part of one."""
+    return any(series == label or series.startswith(f"{label}: ") for label in labels)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +53,8 @@ class Moves:
     trials: int
     of: str = ""
     """The setting of the trials in words; empty if it is that of all."""
+    variants: frozenset[str] = frozenset()
+    """The labels of the variants that have the setting."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,12 +96,31 @@ def time_line(marks: Sequence[Mark], moves: Sequence[Moves], axis: Axis) -> Time
     placed = drawn_marks(marks, axis)
     lanes = {mark.text_at[1] for mark in placed if mark.text_at is not None}
     height = _LANE * len(lanes)
-    drawn: list[DrawnMoves] = []
+    drawn = drawn_moves(moves, axis, height)
+    return TimeLine(placed, drawn, height + height_of(drawn))
+
+
+def height_of(moves: Sequence[DrawnMoves]) -> int:
+    """Return the height of joins and leaves that are drawn."""
+    return _MOVES * len(moves)
+
+
+def drawn_moves(
+    moves: Sequence[Moves], axis: Axis, below: int, letters: int | None = None
+) -> list[DrawnMoves]:
+    """Return the joins and leaves of each setting that has any on this axis, one below the other, `below` a
+    height; none of more settings than `_MOST_MOVES`.
+
+    Where their titles have room for a number of `letters` alone, these say no more than the setting, if there
+    are several, and the rate.
+    """
+    several = len(moves) > 1
+    found: list[DrawnMoves] = []
     for each in moves:
-        if found := _drawn_moves(each, axis, _FIRST + height):
-            drawn.append(found)
-            height += _MOVES
-    return TimeLine(placed, drawn, height)
+        of = each.of if several or letters is None else ""
+        if one := _drawn_moves(replace(each, of=of), axis, _FIRST + below + height_of(found), letters):
+            found.append(one)
+    return found if len(found) <= _MOST_MOVES else []
 
 
 def drawn_marks(marks: Sequence[Mark], axis: Axis) -> list[DrawnMark]:
@@ -116,7 +144,7 @@ def drawn_marks(marks: Sequence[Mark], axis: Axis) -> list[DrawnMark]:
     return found
 
 
-def _drawn_moves(moves: Moves, axis: Axis, top: float) -> DrawnMoves | None:
+def _drawn_moves(moves: Moves, axis: Axis, top: float, letters: int | None) -> DrawnMoves | None:
     """Return the rates of joins and leaves, None if no peer moves on this axis."""
     width = (axis.high - axis.low) / _BINS
     joins, leaves = (_counts(times, axis, width) for times in (moves.joins, moves.leaves))
@@ -133,11 +161,13 @@ def _drawn_moves(moves: Moves, axis: Axis, top: float) -> DrawnMoves | None:
             if count
         )
 
-    of = f": {moves.of}" if moves.of else ""
-    return DrawnMoves(
-        f"joins (up) and leaves (down), at most {rate}/s{of}", top + 12, middle, round(wide * 0.8, 1),
-        bars(joins, -1), bars(leaves, 1),
-    )  # fmt: skip
+    if letters is None:
+        title = f"joins (up) and leaves (down), at most {rate}/s" + (f": {moves.of}" if moves.of else "")
+    else:
+        title = (
+            f"{_shortened(moves.of, letters - len(rate) - 4)}, {rate}/s" if moves.of else f"at most {rate}/s"
+        )
+    return DrawnMoves(title, top + 12, middle, round(wide * 0.8, 1), bars(joins, -1), bars(leaves, 1))
 
 
 def _counts(times: Sequence[float], axis: Axis, width: float) -> list[int]:
@@ -146,3 +176,7 @@ def _counts(times: Sequence[float], axis: Axis, width: float) -> list[int]:
         if axis.low <= at <= axis.high:
             counts[min(int((at - axis.low) / width), _BINS - 1)] += 1
     return counts
+
+
+def _shortened(text: str, letters: int) -> str:
+    return text if len(text) <= letters else f"{text[: letters - 1].rstrip(' ,')}\N{HORIZONTAL ELLIPSIS}"

@@ -180,14 +180,20 @@ _MEASURES = {
 _FORMULAS = {
     "hit_ratio": "expected deliveries made / expected deliveries",
     "hit_ratio_lowest": "minimum over intervals of (expected deliveries made / expected deliveries)",
-    "overhead": "unwanted copies / copies, each summed over peers",
-    "overhead_mean": "mean over peers with copies of (unwanted copies / copies)",
-    "overhead_messages": "unwanted messages / messages, each summed over peers",
-    "overhead_above_10": "(peers with unwanted copies / copies > 0.1) / peers",
-    "overhead_above_20": "(peers with unwanted copies / copies > 0.2) / peers",
+    "overhead": "unwanted copies / copies, each summed over peers that are no relays or servers",
+    "overhead_mean": (
+        "mean over peers with copies that are no relays or servers of (unwanted copies / copies)"
+    ),
+    "overhead_messages": "unwanted messages / messages, each summed over peers that are no relays or servers",
+    "overhead_above_10": (
+        "(peers with unwanted copies / copies > 0.1) / peers, both of those that are no relays or servers"
+    ),
+    "overhead_above_20": (
+        "(peers with unwanted copies / copies > 0.2) / peers, both of those that are no relays or servers"
+    ),
     "overhead_variation": (
         "sample standard deviation / mean, both over the intervals before a flash crowd, of (unwanted copies "
-        "/ copies)"
+        "/ copies, each summed over peers that are no relays or servers)"
     ),
     "delay_hops*": "{statistic} over deliveries of the hops of the first copy",
     "delay_hops_fewest": "mean over deliveries of (minimum over copies of the hops)",
@@ -199,18 +205,21 @@ _FORMULAS = {
     "repeated": "max(times handed to the application - 1, 0), summed over events and peers",
     "messages_per_event": "messages of publications and recoveries / publications",
     "bytes_per_event": "bytes of messages of publications and recoveries / publications",
-    "relays_per_event": "pairs of an event and a peer with unwanted messages of it / publications",
+    "relays_per_event": (
+        "pairs of an event and a peer with unwanted messages of it that is no relay or server / publications"
+    ),
     "relay_load*": "{statistic} over peers that are no relays or servers of the unwanted messages handled",
     "relay_duty_load*": "{statistic} over relays and servers of the unwanted messages handled",
     "relay_duty_share": "unwanted messages of relays and servers / unwanted messages of all peers",
     "clusters_per_topic": "mean over topics with subscribers of the connected components",
     "gateways_per_topic": "topics that a peer is a gateway of, summed over peers / topics with subscribers",
     "overhead_popular": (
-        "unwanted copies / copies, each summed over events about these topics and over peers"
+        "unwanted copies / copies, each summed over events about these topics and over all peers"
     ),
     **dict.fromkeys(
         ("relays_per_event_1_100", "relays_per_event_101_300", "relays_per_event_301_on"),
-        "pairs of an event about these topics and a peer with unwanted messages of it / events about them",
+        "pairs of an event about these topics and a peer with unwanted messages of it that is no relay or "
+        "server / events about them",
     ),
     "popularity_exponent": (
         "-(slope of the least-squares line of ln(rank) over ln(subscribers)), topics of 20 to 300 subscribers"

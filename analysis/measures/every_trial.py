@@ -101,7 +101,8 @@ _FORMULAS = {
     "maintenance_bytes_per_s": "bytes sent by timers / time that peers were up",
     "neighbours*": "{statistic} over peers with links of the different neighbours",
     "in_degree_ratio": (
-        "(maximum over peers of the long links that end at it) / (long links / peers with long links)"
+        "maximum over overlays of ((maximum over peers of the long links that end at it) / (long links / "
+        "peers with long links))"
     ),
     "wrong_successors": "successor links to another peer than the next on the ring / successor links",
     "peers_up": "time that peers were up in the measure phase / length of the measure phase",

@@ -11,6 +11,7 @@ from pyspark.sql import functions as F
 
 from analysis.contract.formulas import defined
 from analysis.contract.measures import MeasureGroup, Tables, grouped, lower, share
+from analysis.measures.link_matrix import clusterings, in_either_direction, link_matrix, mean_path
 
 _MOST_SOURCES: Final = 1000
 """The most peers from which shortest paths are computed: in a larger graph each n-th peer is one."""
@@ -65,24 +66,18 @@ def _measure(rows: pa.Table) -> pa.Table:
 def measure_graph(up: np.ndarray, peers: np.ndarray, neighbours: np.ndarray) -> dict[str, float]:
     """Return the measures of the graph of the peers `up`, in any order and number, with links from each of
     `peers` to its neighbour; only links between peers that are up count."""
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import connected_components, shortest_path
+    from scipy.sparse.csgraph import connected_components
 
     up = np.unique(up)
     counted = np.isin(peers, up) & np.isin(neighbours, up)
-    rows, columns = np.searchsorted(up, peers[counted]), np.searchsorted(up, neighbours[counted])
-    graph = csr_array((np.ones(len(rows)), (rows, columns)), shape=(len(up), len(up)))
-    sources = np.arange(0, len(up), -(-len(up) // _MOST_SOURCES))
-    paths = shortest_path(graph, unweighted=True, indices=sources)
-    finite = paths[np.isfinite(paths) & (paths > 0)]
-    both = ((graph + graph.T) > 0).astype(np.float64)
-    degree = both.sum(axis=1)
-    closed = (both @ both).multiply(both).sum(axis=1)
-    pairs = np.maximum(degree * (degree - 1), 1)
+    links = [np.searchsorted(up, ends[counted]) for ends in (peers, neighbours)]
+    graph = link_matrix(*links, len(up))
+    both = in_either_direction(graph)
+    path = mean_path(graph, _MOST_SOURCES)
     _, part = connected_components(both, directed=False)
     return {
-        "path_length": float(finite.mean()) if len(finite) else float("nan"),
-        "clustering": float((closed / pairs).mean()),
+        "path_length": float("nan") if path is None else path,
+        "clustering": float(clusterings(both, np.arange(len(up))).mean()),
         "largest_part": float(np.bincount(part).max() / len(up)),
     }
 

@@ -18,8 +18,6 @@ from emulator.files.quantities import parse_duration
 
 _DECIDING: Final = ("churn", "peers", "phases", "faults")
 """The parts of an experiment that decide when peers join and leave."""
-_MOST_SETTINGS: Final = 4
-"""The most settings whose joins and leaves stand above a chart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,21 +102,21 @@ def moments_of(results: Results, variant: Mapping[str, Any]) -> Iterator[Mark]:
 
 
 def moves(results: Results) -> list[Moves]:
-    """Return when peers joined and left in each setting of the keys that decide it.
+    """Return when peers joined and left in each setting of the keys that decide it; none if that is not told.
 
-    There are none if figures show more than `_MOST_SETTINGS`, or if that is not told.
+    The trials of a setting are those of the first variant that has it.
     """
     if not results.has("sessions"):
         return []
     keys = [key for key in varied_keys(results.variants) if key.split(".")[0] in _DECIDING]
     values = {results.labels[v["variant"]]: v["values"] for v in results.variants}
-    first: dict[str, Moves] = {}
+    of_setting: dict[str, dict[str, Sequence[str]]] = {}
     for label, trials in seeds(results):
-        words = values_label(values[label], keys)
-        if words not in first:
-            first[words] = _moves_of(results, trials, words)
-    found = list(first.values())
-    return found if len(found) <= _MOST_SETTINGS else []
+        of_setting.setdefault(values_label(values[label], keys), {})[label] = trials
+    return [
+        replace(_moves_of(results, next(iter(labels.values())), words), variants=frozenset(labels))
+        for words, labels in of_setting.items()
+    ]
 
 
 def _moves_of(results: Results, trials: Sequence[str], words: str) -> Moves:

@@ -6,9 +6,9 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import combinations
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -16,9 +16,13 @@ from analysis.charts.chart import Quantity, Series, line_chart
 from analysis.charts.numerals import estimate
 from analysis.charts.results import Results
 from analysis.contract.figures import Block, Chart, Figure, Rows, Section, Text
+from analysis.measures.link_matrix import clusterings, each_nth, in_either_direction, link_matrix, mean_path
 from analysis.report.figures_shown import drawn
 from analysis.report.over_seeds import mean_points, mean_text, seeds, told
 from analysis.report.overlay_drawings import overlay_drawings
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 _MOST_PEERS: Final = 500
 """The most peers whose neighbours are looked at for the clustering: of more, each n-th is one."""
@@ -36,7 +40,6 @@ _ABOUT: Final = (
 )
 _WRONG: Final = "wrong_successors"
 _EULER: Final = 0.5772156649
-Neighbours = dict[int, set[int]]
 
 
 def _degrees(results: Results) -> list[Chart]:
@@ -79,18 +82,22 @@ def _write(results: Results) -> Iterator[Block]:
     wrong = {results.labels[v["variant"]]: _wrong(v) for v in results.variants}
     has_ring = any(wrong.values())
     for label, trials in seeds(results):
-        graphs = [graph for trial in trials if (graph := _graph(_links(results, trial)))]
+        graphs = [graph for trial in trials if (graph := _graph(_links(results, trial))) is not None]
         if graphs:
-            degrees = [sum(map(len, graph.values())) / len(graph) for graph in graphs]
-            sized = list(zip(degrees, map(len, graphs), strict=True))
+            sizes = [graph.shape[0] for graph in graphs]
+            degrees = [graph.nnz / size for graph, size in zip(graphs, sizes, strict=True)]
+            sized = list(zip(degrees, sizes, strict=True))
             random = [degree / peers for degree, peers in sized]
             paths = [random_path(peers, degree) for degree, peers in sized]
             rows.append(
                 (
                     label if len(results.variants) > 1 else "all peers",
-                    *(mean_text([len(graph) for graph in graphs]), mean_text(degrees)),
+                    *(mean_text(sizes), mean_text(degrees)),
                     *(mean_text(list(map(clustering, graphs)), "share"), mean_text(random, "share")),
-                    *(mean_text(list(map(shortest_path, graphs)), "hops"), mean_text(paths, "hops")),
+                    *(
+                        mean_text([mean_path(graph, _MOST_SOURCES) for graph in graphs], "hops"),
+                        mean_text(paths, "hops"),
+                    ),
                     *((wrong[label],) if has_ring else ()),
                 )
             )
@@ -110,40 +117,19 @@ def _wrong(variant: Mapping[str, Any]) -> str:
     return f"{estimate(found['mean'], found.get('ci95'), 'share')}\N{NO-BREAK SPACE}%"
 
 
-def _graph(links: pa.Table | None) -> Neighbours:
-    """Return the neighbours of each peer, whoever of both reported the link."""
-    found: Neighbours = {}
-    if links is not None:
-        for peer, other in zip(links["peer"].to_pylist(), links["neighbour"].to_pylist(), strict=True):
-            found.setdefault(peer, set()).add(other)
-            found.setdefault(other, set()).add(peer)
-    return found
+def _graph(links: pa.Table | None) -> csr_array | None:
+    """Return the links of the peers that have one, in whichever direction; None if there is none."""
+    if links is None or not links.num_rows:
+        return None
+    ends = np.concatenate([links[name].to_numpy() for name in ("peer", "neighbour")])
+    peers, places = np.unique(ends, return_inverse=True)
+    return in_either_direction(link_matrix(*np.split(places, 2), len(peers)))
 
 
-def clustering(graph: Mapping[int, set[int]]) -> float | None:
+def clustering(graph: csr_array) -> float | None:
     """Return the mean clustering coefficient of peers with at least two neighbours, None if there is none."""
-    peers = [peer for peer in sorted(graph) if len(graph[peer]) > 1]
-    chosen = peers[:: -(-len(peers) // _MOST_PEERS) or 1]
-    found = []
-    for peer in chosen:
-        pairs = len(graph[peer]) * (len(graph[peer]) - 1) / 2
-        found.append(sum(two in graph[one] for one, two in combinations(graph[peer], 2)) / pairs)
-    return sum(found) / len(found) if found else None
-
-
-def shortest_path(graph: Mapping[int, set[int]]) -> float | None:
-    """Return the mean hops of the shortest paths from some peers to all that they reach; None without
-    links."""
-    peers = sorted(graph)
-    hops = reached = 0
-    for source in peers[:: -(-len(peers) // _MOST_SOURCES) or 1]:
-        seen, border, distance = {source}, {source}, 0
-        while border := set[int]().union(*(graph[peer] for peer in border)) - seen:
-            distance += 1
-            seen |= border
-            hops += distance * len(border)
-        reached += len(seen) - 1
-    return hops / reached if reached else None
+    peers = each_nth(np.flatnonzero(graph.sum(axis=1) > 1), _MOST_PEERS)
+    return float(clusterings(graph, peers).mean()) if len(peers) else None
 
 
 def random_path(peers: int, degree: float) -> float | None:

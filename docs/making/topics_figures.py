@@ -2,8 +2,8 @@
 
 `python -m docs.making.topics_figures RUNDIR [RUNDIR]` writes them into `docs/images`, one for each aspect.
 Each system has a mark and a 95 % confidence interval in each setting. Of a system that is in several runs the
-last one counts; a run that does not vary the system is one of GossipSub. Text stays text, so that a figure is
-small.
+last one counts; a run that does not vary the system is one of GossipSub, whose asterisk the page explains.
+Text stays text, so that a figure is small.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ SYSTEMS: Final = {
     "scribe-pastry": "Scribe",
     "quasar-random-graph": "Quasar",
     "opt": "OPT",
-    "gossipsub": "GossipSub",
+    "gossipsub": "GossipSub*",
 }
 SETTINGS: Final = ("nothing happens", "Skype's churn", "flash crowd", "a region lost")
 _SIZE: Final = (6.0, 2.3)

@@ -16,6 +16,7 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from importlib.machinery import EXTENSION_SUFFIXES
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -138,7 +139,8 @@ def missing_tools() -> str | None:
         return "A C compiler was"
     if not (Path(sysconfig.get_path("include")) / "Python.h").exists():
         return "Python's headers were"
-    return None
+    absent = [name for name in ("mypyc", "setuptools") if find_spec(name) is None]
+    return f"{absent[0]} was" if absent else None
 
 
 def main() -> None:

@@ -4,18 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from scipy.sparse import csr_array
 
 from analysis.charts.chart import LineChart
 from analysis.charts.results import Results
 from analysis.contract.figures import Rows
-from analysis.report.topology import DEGREES, TOPOLOGY, clustering, random_path, shortest_path
+from analysis.measures.link_matrix import in_either_direction, link_matrix, mean_path
+from analysis.report.topology import DEGREES, TOPOLOGY, clustering, random_path
 from emulator.experiment.run.directory import RunDirectory
 
 LINKS = [(1, 2), (2, 1), (1, 3), (2, 3), (3, 4), (1, 1)]
 """A triangle with a tail, of which one link is reported from both ends, and one that leads nowhere else."""
+
+
+def both_ways(links: list[tuple[int, int]]) -> csr_array:
+    """Return the links of peers up to 4 in either direction."""
+    ends = np.array(links) - 1
+    return in_either_direction(link_matrix(ends[:, 0], ends[:, 1], 4))
 
 
 def with_links(run: RunDirectory, links: list[tuple[int, int]]) -> Results:
@@ -30,9 +39,8 @@ def with_links(run: RunDirectory, links: list[tuple[int, int]]) -> Results:
 
 
 def test_the_clustering_is_the_share_of_linked_pairs_of_neighbours() -> None:
-    graph = {1: {2, 3}, 2: {1, 3}, 3: {1, 2, 4}, 4: {3}}
-    assert clustering(graph) == pytest.approx((1 + 1 + 1 / 3) / 3)
-    assert clustering({1: {2}, 2: {1}}) is None
+    assert clustering(both_ways([(1, 2), (1, 3), (2, 3), (3, 4)])) == pytest.approx((1 + 1 + 1 / 3) / 3)
+    assert clustering(both_ways([(1, 2)])) is None
 
 
 def test_neighbours_count_once_and_those_at_the_start_and_oneself_do_not(
@@ -54,9 +62,11 @@ def test_the_table_has_the_clustering_beside_that_of_a_random_graph(
 
 
 def test_shortest_paths_are_those_between_peers_that_are_connected() -> None:
-    line = {1: {2}, 2: {1, 3}, 3: {2}, 8: {9}, 9: {8}}
-    assert shortest_path(line) == pytest.approx((1 + 2 + 1 + 1 + 2 + 1 + 1 + 1) / 8)
-    assert shortest_path({}) is None
+    line = link_matrix(np.array([1, 2, 8]), np.array([2, 3, 9]), 10)
+    assert mean_path(in_either_direction(line), 10) == pytest.approx((1 + 2 + 1 + 1 + 2 + 1 + 1 + 1) / 8)
+    assert mean_path(line, 10) == pytest.approx((1 + 2 + 1 + 1) / 4)
+    assert mean_path(line, 5) == pytest.approx(1)  # from 0, 2, 4, 6 and 8
+    assert mean_path(link_matrix(np.array([]), np.array([]), 3), 10) is None
 
 
 def test_a_random_graph_of_a_thousand_peers_with_ten_neighbours_has_paths_of_about_three_hops() -> None:

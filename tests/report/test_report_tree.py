@@ -92,6 +92,16 @@ def test_the_trees_of_one_event_in_two_systems_stand_side_by_side(
     assert "<summary>Event" not in section
 
 
+def test_the_trees_of_one_event_in_two_settings_of_a_system_stand_below_each_other(
+    make_run: Callable[..., RunDirectory],
+) -> None:
+    results = with_events(make_run(), [(4, 11, True, 1.0)])
+    systems = [results.system_of(tree.trial) for tree in event_trees(replace(results, asked_events=(4,)))]
+    assert systems[0] == systems[1]
+    page = write_report(results.run, events=(4,)).read_text()
+    assert '<div class="pair">' not in page and page.count("<summary>Event 4 of") == 3
+
+
 def test_no_delivery_leaves_no_tree(make_run: Callable[..., RunDirectory]) -> None:
     run = make_run()
     summary = json.loads(run.summary.read_text())

@@ -105,12 +105,48 @@ def test_sessions_of_each_churn_stand_below_each_other(make_run: MakeRun) -> Non
     assert chart.moves[1].middle - chart.moves[0].middle == 44
 
 
-def test_sessions_of_more_settings_than_four_are_left_out(make_run: MakeRun) -> None:
-    results = _with_sessions(make_run())
-    for n, variant in enumerate(results.variants):
-        variant["values"]["peers"] = 100 + n
-    (chart, *_) = Shown.by(results).charts["time"]
-    assert isinstance(chart, LineChart) and not chart.moves
+def test_sessions_of_six_settings_stand_above_a_chart_and_of_more_none() -> None:
+    settings = [Moves([1.0], [], 1, str(number)) for number in range(7)]
+    assert len(time_line([], settings[:6], AXIS).moves) == 6
+    assert time_line([], settings, AXIS) == time_line([], [], AXIS)
+
+
+def test_each_panel_has_the_sessions_of_its_own_variants_and_all_plots_are_level() -> None:
+    churns = [f"churn {number}" for number in range(7)]
+    labels = [f"{system}, {churn}" for churn in churns for system in ("vitis", "rvr")]
+    lines = [Series(label, [Point(0, 1), Point(48, 2)], curve=True) for label in labels]
+    sessions = [
+        Moves([8.0 * n], [40.0], 1, churn, frozenset(labels[2 * n : 2 * n + 2]))
+        for n, churn in enumerate(churns[1:], 1)
+    ]
+    time, y = Quantity("trial time", "s"), Quantity("y")
+    chart = line_chart("n", "t", "About it.", time, y, lines, moves=sessions)
+    assert chart is not None
+    found = panels(chart, [(label.partition(", ")[2], Style("", 0, 0)) for label in labels])
+    assert found.charts[0].moves == []
+    titles = [[each.title for each in panel.moves] for panel in found.charts[1:]]
+    assert titles == [["at most 1/s"]] * 6
+    assert len({panel.moves[0].joins for panel in found.charts[1:]}) == 6
+    assert len({(panel.y.end, panel.height) for panel in found.charts}) == 1
+    assert found.charts[0].y.end == 28 + 44
+    assert "Above each panel are joins (up) and leaves (down)" in found.about
+
+
+def test_several_settings_in_a_panel_are_told_apart_in_few_letters() -> None:
+    lines = [Series(label, [Point(0, 1), Point(48, 2)], curve=True) for label in ("poisson", "skype")]
+    words = ("poisson, 1,800 s, 600 s, no crash", "skype")
+    sessions = [
+        Moves([1.0, 1.1, 20], [], 1, of, frozenset([line.label]))
+        for of, line in zip(words, lines, strict=True)
+    ]
+    chart = line_chart("n", "t", "", Quantity("trial time", "s"), Quantity("y"), lines, moves=sessions)
+    assert chart is not None
+    (panel,) = panels(chart, [("", Style(line.label, 0, n)) for n, line in enumerate(lines)]).charts
+    assert [each.title for each in panel.moves] == [
+        "poisson, 1,800 s, 600\N{HORIZONTAL ELLIPSIS}, 2/s",
+        "skype, 2/s",
+    ]
+    assert max(len(each.title) for each in panel.moves) <= 27
 
 
 def test_panels_say_in_their_text_what_their_bands_are(make_run: MakeRun, tmp_path: Path) -> None:

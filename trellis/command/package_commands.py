@@ -78,10 +78,11 @@ def systems(
 
 @commands.command()
 def experiments(as_json: Json = False) -> None:
-    """List the ready experiments that installed packages bring along."""
+    """List the ready experiments that come with Trellis, and those of installed packages."""
     with endings():
         from emulator.experiment.file.document import ExperimentError, read_document
         from emulator.experiment.file.package_experiments import ready_experiments
+        from emulator.experiment.file.shipped import OWN
 
         broken: list[str] = []
         found: list[dict[str, str]] = []
@@ -96,10 +97,8 @@ def experiments(as_json: Json = False) -> None:
             say_json(found)
         else:
             for each in found:
-                told = f"{each['name']}  {each['title']}  ({each['package']})"
-                out.print(told, markup=False, soft_wrap=True)
-        if not (as_json or found or broken):
-            out.print("no installed package brings experiments along", markup=False)
+                package = "" if each["package"] == OWN else f"  ({each['package']})"
+                out.print(f"{each['name']}  {each['title']}{package}", markup=False, soft_wrap=True)
         if broken:
             raise UserError("\n".join(broken))
 

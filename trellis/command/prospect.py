@@ -11,6 +11,7 @@ from trellis.command.outcome import out
 if TYPE_CHECKING:
     from emulator.experiment.file.variants import Trial
     from emulator.experiment.plan.check_plans import Checked
+    from emulator.experiment.plan.load import Load
     from trellis.expected_cost import Cost
 
 
@@ -26,14 +27,14 @@ def prospect(trials: Sequence[Trial], checked: Checked, tries: bool) -> dict[str
     `sizes` has the least and the most rows of each table of a plan, of the plans that were drawn; `trial_s`
     the shortest and the longest trial time; `rtt_ms` is as of `expected_rtts`. `expected` has processor time
     and memory: the trials whose costs are known, the sum of their processor time, the most
-    memory of one trial, and the systems of the others. With `tries`, each variant whose costs are not known
-    is tried with few peers; `not_tried` has the variants that could not be, each with the reason.
+    memory of one trial, the systems of the others, and in `why_not` why nothing is known of their variants.
+    With `tries`, each of these is tried with few peers; `not_tried` has those that could not be, and why.
     """
     from trellis.expected_rtts import expected_rtts
 
     names = dict.fromkeys(name for sizes in checked.sizes.values() for name in sizes)
     rows = {name: [sizes.get(name, 0) for sizes in checked.sizes.values()] for name in names}
-    costs, not_tried = _costs(trials, checked.loads, tries)
+    costs, why_not, not_tried = _costs(trials, checked.loads, tries)
     known = [cost for cost in costs if cost is not None]
     lasts = [trial.spec.phases.end for trial in trials]
     return {
@@ -47,26 +48,32 @@ def prospect(trials: Sequence[Trial], checked: Checked, tries: bool) -> dict[str
             "not_measured": sorted(
                 {t.spec.system.name for t, cost in zip(trials, costs, strict=True) if cost is None}
             ),
+            "why_not": why_not,
         }
         | ({"not_tried": not_tried} if tries else {}),
     }
 
 
 def _costs(
-    trials: Sequence[Trial], loads: Mapping[str, int], tries: bool
-) -> tuple[list[Cost | None], dict[str, str]]:
-    """Return what each trial is expected to take, and why variants could not be tried; the seeds of a variant
-    take the same."""
-    from trellis.expected_cost import expected_cost
+    trials: Sequence[Trial], loads: Mapping[str, Load], tries: bool
+) -> tuple[list[Cost | None], dict[str, str], dict[str, str]]:
+    """Return what each trial is expected to take, why nothing is known of variants, and why such could not be
+    tried; the seeds of a variant take the same."""
+    from trellis.expected_cost import NotKnown, expected_cost
 
     began = time.monotonic()
     found: dict[str, Cost | None] = {}
+    why_not: dict[str, str] = {}
     not_tried: dict[str, str] = {}
     for trial in trials:
         name = trial.variant.name
         if name in found:
             continue
-        found[name] = expected_cost(trial.spec, loads.get(trial.name))
+        found[name] = None
+        try:
+            found[name] = expected_cost(trial.spec, loads.get(trial.name))
+        except NotKnown as reason:
+            why_not[name] = str(reason)
         if found[name] is None and tries:
             from trellis.tried_cost import NotTried, tried_cost
 
@@ -74,9 +81,10 @@ def _costs(
                 if time.monotonic() - began >= _LONGEST:
                     raise NotTried(f"the {_LONGEST:g} s in which variants are tried were over")
                 found[name] = tried_cost(trial.spec)
+                del why_not[name]
             except NotTried as reason:
                 not_tried[name] = str(reason)
-    return [found[trial.variant.name] for trial in trials], not_tried
+    return [found[trial.variant.name] for trial in trials], why_not, not_tried
 
 
 def say_prospect(trials: Sequence[Trial], checked: Checked, tries: bool) -> None:
@@ -101,20 +109,19 @@ def say_prospect(trials: Sequence[Trial], checked: Checked, tries: bool) -> None
             f"expected of {expected['trials']:,} of them{source}: "
             f"{_seconds(expected['processor_s'])} of processor time, {memory:.2g} GiB at most for each"
         )
-    if expected["not_measured"]:
-        hint = "" if tries else " (--measure tries them with few peers)"
-        systems = ", ".join(expected["not_measured"])
-        lines.append(f"what trials take was not measured for: {systems}{hint}")
-        lines += _reasons(expected.get("not_tried", {}))
+    if expected["why_not"]:
+        lines += _reasons("cannot say what these take", expected["why_not"])
+        lines += ["--measure tries them with few peers"] if not tries else []
+        lines += _reasons("not tried", expected.get("not_tried", {}))
     out.print("\n".join(lines), markup=False, soft_wrap=True)
 
 
-def _reasons(not_tried: Mapping[str, str]) -> Iterator[str]:
-    """Yield a line for each reason why variants could not be tried."""
-    for reason in dict.fromkeys(not_tried.values()):
-        names = [name for name, why in not_tried.items() if why == reason]
+def _reasons(what: str, why: Mapping[str, str]) -> Iterator[str]:
+    """Yield a line for each reason that variants have, which names some of them."""
+    for reason in dict.fromkeys(why.values()):
+        names = [name for name, of_name in why.items() if of_name == reason]
         more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-        yield f"not tried: {', '.join(names[:_NAMED])}{more}: {reason}"
+        yield f"{what}: {', '.join(names[:_NAMED])}{more}: {reason}"
 
 
 def _range(least: float, most: float) -> str:

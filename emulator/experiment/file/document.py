@@ -12,6 +12,7 @@ from typing import Any
 
 from yaml.nodes import MappingNode, Node, ScalarNode
 
+from emulator.experiment.file.shipped import meant_experiments
 from emulator.files.reading import read_regular
 from emulator.files.yaml_text import BadYaml, children, read_yaml
 
@@ -104,6 +105,13 @@ class Document:
         return Problem(self.place(key), dotted(key), text)
 
 
+def _ready_instead(path: Path) -> str:
+    """Return what to write in place of a user's file that is not there."""
+    listed = "`trellis experiments` lists those that come with Trellis"
+    meant = " or ".join(f'"{name}"' for name in meant_experiments(path))
+    return f"Did you mean {meant}? {listed}" if meant else f"Check the path. {listed}"
+
+
 def read_document(path: Path, room: int = 1) -> Document:
     """Read a YAML file whose top is a mapping, `room` times as large as files of users may be.
 
@@ -114,7 +122,8 @@ def read_document(path: Path, room: int = 1) -> Document:
     try:
         text = read_regular(path, room * _MOST_BYTES).decode("utf-8")
     except FileNotFoundError:
-        raise ExperimentError([Problem(Place(source), "", "there is no such file. Check the path")]) from None
+        mend = _ready_instead(path) if room == 1 else "Check the path"
+        raise ExperimentError([Problem(Place(source), "", f"there is no such file. {mend}")]) from None
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
         raise ExperimentError(

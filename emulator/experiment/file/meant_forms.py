@@ -126,6 +126,8 @@ def meant_form(wrong: Wrong) -> str:
         return f"Write {{measure: {length}}} if it is the length of the measure phase"
     if named == ("faults",) and isinstance(given, Mapping):
         return 'Write "- " before its first key, and indent the others by two spaces'
+    if named == ("repeat",) and isinstance(given, list):
+        return _seeds(wrong)
     if named == ("expect",) and isinstance(given, Mapping):
         return f"Write {_conditions(given)}"
     if len(named) == 2 and named[0] == "faults" and named[1] in _HIT and is_plain:
@@ -250,6 +252,16 @@ def _crash(wrong: Wrong) -> str:
     if not wrong.is_mended_by(crash):
         crash["share"] = EXAMPLES["churn", "crash", "share"]
     return f"Write {written(crash)}"
+
+
+def _seeds(wrong: Wrong) -> str:
+    """Return how to write a list of seeds that follow each other."""
+    seeds = wrong.value
+    if not all(isinstance(seed, int) and not isinstance(seed, bool) for seed in seeds) or not seeds:
+        return ""
+    first = seeds[0]
+    follow = seeds == [*range(first, first + len(seeds))] and wrong.is_mended_by(len(seeds))
+    return f"Write seed: {first} and repeat: {len(seeds)}" if follow else ""
 
 
 def _conditions(given: Mapping[str, Any]) -> str:

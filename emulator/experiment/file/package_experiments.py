@@ -13,7 +13,7 @@ from types import ModuleType
 
 from emulator.contract.packages import BadPackage, Offer, offers
 from emulator.experiment.file.keys import suggestion
-from emulator.experiment.file.shipped import OWN, shipped_files
+from emulator.experiment.file.shipped import OWN, meant_experiments, shipped_files
 
 
 def locate(name: Path) -> Path:
@@ -27,13 +27,15 @@ def locate(name: Path) -> Path:
     if folder == OWN:
         own = shipped_files()
         if file not in own:
-            raise BadPackage(f"Trellis has no experiment {file}. {suggestion(file, own)}")
+            meant = " or ".join(f'"{name}"' for name in meant_experiments(Path(file)))
+            mend = f"Did you mean {meant}? " if meant else ""
+            raise BadPackage(f"Trellis has no experiment {file}. {mend}`trellis experiments` lists all")
         return own[file]
-    known = offers("experiments", ())
+    known = offers("experiments", (OWN,))
     if folder not in known:
-        text = f'no installed package has experiments called "{folder}". {suggestion(folder, known)}'
         raise BadPackage(
-            text if known else f"there is no file {name}, and no installed package has experiments"
+            f'there is no file {name}, and no installed package has experiments called "{folder}". '
+            f"`trellis experiments` lists all. {suggestion(folder, [OWN, *known])}"
         )
     files = {path.name: path for path in _files(known[folder])}
     if file not in files:
@@ -42,11 +44,13 @@ def locate(name: Path) -> Path:
 
 
 def ready_experiments(broken: list[str]) -> Iterator[tuple[str, str, Path]]:
-    """Yield (name for `trellis run`, package, file) of each ready experiment.
+    """Yield (name for `trellis run`, package, file) of each ready experiment, those of Trellis first.
 
     What is wrong with the folders of packages that cannot be used is added to `broken`.
     """
-    for offer in offers("experiments", ()).values():
+    for own, path in shipped_files().items():
+        yield f"{OWN}:{own}", OWN, path
+    for offer in offers("experiments", (OWN,)).values():
         try:
             files = _files(offer)
         except BadPackage as error:

@@ -12,6 +12,7 @@ from emulator.contract.packages import Group, displaced
 from emulator.contract.registry import OWN_PARTS, OWN_SYSTEMS, OWN_WORKLOADS
 from emulator.experiment.file.document import Key
 from emulator.experiment.file.known_claims import KNOWN_CLAIMS
+from emulator.experiment.file.shipped import OWN
 from emulator.faults.spec import OWN_ATTACKS
 from emulator.network.model import JitterModel, LatencyModel, LossModel
 from emulator.network.spec import OWN_JITTERS, OWN_LOSSES
@@ -30,6 +31,7 @@ _OWN_NAMES: dict[Group, Iterable[str]] = {
     "loss": OWN_LOSSES,
     "attacks": OWN_ATTACKS,
     "claims": KNOWN_CLAIMS,
+    "experiments": (OWN,),
 }
 """The names of Trellis' own, by the group in which no package may have them. The analysis tells of its own
 groups."""

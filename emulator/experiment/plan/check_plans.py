@@ -10,7 +10,7 @@ from pathlib import Path
 from emulator.experiment.file.spec import TrialSpec
 from emulator.experiment.file.variants import Trial
 from emulator.experiment.plan.draw_plan import draw_plan
-from emulator.experiment.plan.load import load
+from emulator.experiment.plan.load import Load, load
 from emulator.experiment.plan.undrawable import Undrawable
 from emulator.files.input_facts import Facts
 
@@ -51,7 +51,7 @@ class Checked:
     """The facts about the inputs of each plan, by the name of its first trial and by key."""
     sizes: dict[str, Mapping[str, int]] = field(default_factory=dict)
     """The number of rows of each table of a plan that has any, by the name of the plan's first trial."""
-    loads: dict[str, int] = field(default_factory=dict)
+    loads: dict[str, Load] = field(default_factory=dict)
     """The load of the plan of each trial, by the trial's name."""
 
 

@@ -1,6 +1,8 @@
-"""The load of a plan: how much its peers are asked for, in one number that trials' costs grow with."""
+"""The load of a plan: how much its peers are asked for, in two numbers that trials' costs grow with."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import pyarrow.compute as pc
 
@@ -10,9 +12,23 @@ _ONE_EACH = ("lookups", "gets", "puts")
 """The tables of operations that are for one peer."""
 
 
-def load(plan: Plan) -> int:
-    """Return the deliveries of a plan: each event to each subscriber of its topic, an event without a topic
-    to each peer, and one for each lookup, get and put."""
+@dataclass(frozen=True, slots=True)
+class Load:
+    """How much the peers of a plan are asked for."""
+
+    deliveries: int
+    """Each event to each subscriber of its topic, an event without a topic to each peer, and one for each
+    lookup, get and put."""
+    subscriptions: int
+
+
+def load(plan: Plan) -> Load:
+    """Return the load of a plan."""
+    subscriptions = int(plan.subscriptions.num_rows) if "subscriptions" in plan.tables else 0
+    return Load(_deliveries(plan), subscriptions)
+
+
+def _deliveries(plan: Plan) -> int:
     found = sum(int(plan.tables[name].num_rows) for name in _ONE_EACH if name in plan.tables)
     if "publications" not in plan.tables or not plan.publications.num_rows:
         return found
