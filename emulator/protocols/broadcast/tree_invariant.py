@@ -8,6 +8,8 @@ them.
 
 from __future__ import annotations
 
+from typing import Any
+
 from emulator.contract.invariants import Broken, PeersUp
 from emulator.protocols.broadcast.plumtree import LEAST_PUSHED, LEAST_S, Plumtree
 
@@ -32,10 +34,10 @@ def broken(up: PeersUp) -> Broken | None:
     return None if loop is None else Broken(loop, f"{len(loop)} peers have eager links in a loop")
 
 
-def _is_settled(plumtree: Plumtree) -> bool:
+def _is_settled(plumtree: Any) -> bool:
     """Return whether messages have passed the peer's eager links since these last changed."""
     long_ago = plumtree.environment.now - plumtree.changed_at >= LEAST_S
-    return long_ago and plumtree.pushed_since >= LEAST_PUSHED
+    return bool(long_ago and plumtree.pushed_since >= LEAST_PUSHED)
 
 
 def _loop(links: dict[int, list[int]]) -> list[int] | None:

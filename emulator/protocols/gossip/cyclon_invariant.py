@@ -7,7 +7,7 @@ view has places, entries are copied into empty places rather than moved, and suc
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from emulator.contract.dead_entries import DeadEntries
 from emulator.contract.invariants import Broken, PeersUp
@@ -20,7 +20,7 @@ VIEWS: Final = 2
 
 def broken(up: PeersUp) -> Broken | None:
     """Return the peers that have somebody in their views who has been down for longer."""
-    views: list[tuple[int, Cyclon]] = list(up.parts(Cyclon))
+    views: list[tuple[int, Any]] = list(up.parts(Cyclon))
     found = DeadEntries(up)
     for peer, cyclon in views:
         if len(views) >= ENOUGH * cyclon.size:

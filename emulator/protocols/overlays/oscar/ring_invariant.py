@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from emulator.contract.invariants import Broken, PeersUp
 from emulator.protocols.overlays.oscar.overlay import Oscar
@@ -17,7 +18,7 @@ def broken(up: PeersUp) -> Broken | None:
     Each ring counts by itself, such as the two of Magnet. A neighbour lives if it stands at the place at
     which it is known. Peers that lead into the ring but are not on it yet may be there.
     """
-    rings: dict[str, dict[int, Oscar]] = {}
+    rings: dict[str, dict[int, Any]] = {}
     for peer, overlay in up.parts(Oscar):
         if overlay.ready:
             rings.setdefault(overlay.environment.name, {})[peer] = overlay
@@ -28,7 +29,7 @@ def broken(up: PeersUp) -> Broken | None:
     return None
 
 
-def _broken(joined: dict[int, Oscar]) -> Broken | None:
+def _broken(joined: dict[int, Any]) -> Broken | None:
     """Return which of the peers of one ring form none."""
     after: dict[int, int] = {}
     before: dict[int, int] = {}
@@ -50,7 +51,7 @@ def _broken(joined: dict[int, Oscar]) -> Broken | None:
     )
 
 
-def _living(contacts: Sequence[Contact], joined: dict[int, Oscar]) -> list[int]:
+def _living(contacts: Sequence[Contact], joined: dict[int, Any]) -> list[int]:
     """Return those of the contacts that are up, at the places at which they are known."""
     return [
         contact.peer

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from emulator.contract.identifiers import RING
 from emulator.contract.invariants import Broken, Invariant, PeersUp
@@ -16,7 +16,7 @@ def broken(up: PeersUp) -> Broken | None:
 
     Peers that lead into the ring but are not on it yet may be there.
     """
-    joined: dict[int, SmallWorld] = {peer: overlay for peer, overlay in up.parts(SmallWorld) if overlay.ready}
+    joined: dict[int, Any] = {peer: overlay for peer, overlay in up.parts(SmallWorld) if overlay.ready}
     identifiers = {peer: overlay.identifier for peer, overlay in joined.items()}
     after: dict[int, int] = {}
     before: dict[int, int] = {}
