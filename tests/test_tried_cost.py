@@ -21,7 +21,7 @@ SMALL = """
 name: small
 peers: 30
 repeat: 2
-system: {name: chord}
+system: {name: oscar}
 workload: {lookups: {rate: 5}}
 phases: {join: 2 s, settle: 5 s, measure: 5 s, drain: 2 s}
 """
@@ -86,12 +86,12 @@ def test_the_command_says_why_it_tried_no_trial(tmp_path: Path) -> None:
     file = tmp_path / "small.yaml"
     file.write_text(f"{SMALL}peers: 300\n".replace("peers: 30\n", "", 1))
     real = invoke(file, "--set", "runtime.kind=processes")
-    assert "\nnot tried: chord: runtime.kind is processes, and only trials on the virtual clock" in real
+    assert "\nnot tried: oscar: runtime.kind is processes, and only trials on the virtual clock" in real
     file.write_text(f"{file.read_text()}faults: [{{name: a, at: 8 s, crash: {{peers: [250]}}}}]\n")
     few = invoke(file)
-    assert "\nnot tried: chord: cannot be drawn with 40 peers: faults.0.crash.peers: " in few
+    assert "\nnot tried: oscar: cannot be drawn with 40 peers: faults.0.crash.peers: " in few
     told = json.loads(invoke(file, "--json"))["expected"]["not_tried"]
-    assert list(told) == ["chord"] and told["chord"].startswith("cannot be drawn with 40 peers: ")
+    assert list(told) == ["oscar"] and told["oscar"].startswith("cannot be drawn with 40 peers: ")
 
 
 def test_the_command_says_that_the_time_for_trying_was_over(
@@ -100,7 +100,7 @@ def test_the_command_says_that_the_time_for_trying_was_over(
     monkeypatch.setattr(prospect, "_LONGEST", 0.0)
     file = tmp_path / "small.yaml"
     file.write_text(f"{SMALL}vary: {{peers: [30, 31, 32, 33]}}\n")
-    told = "chord.peers=30, chord.peers=31, chord.peers=32 and 1 more: the 0 s in which variants are tried"
+    told = "oscar.peers=30, oscar.peers=31, oscar.peers=32 and 1 more: the 0 s in which variants are tried"
     assert f"\nnot tried: {told} were over" in invoke(file)
 
 
@@ -108,6 +108,13 @@ def test_the_command_tries_trials_when_it_is_asked(tmp_path: Path) -> None:
     file = tmp_path / "small.yaml"
     file.write_text(SMALL)
     asked = [CliRunner().invoke(app, ["validate", str(file), *more]).output for more in ([], ["--measure"])]
-    assert "what trials take was not measured for: chord (--measure tries them with few peers)" in asked[0]
+    why = "no rule that holds within a factor of 1.5 is known for oscar"
+    assert f"cannot say what these take: oscar: {why}\n--measure tries them with few peers" in asked[0]
     assert "expected of 2 of them, in part from trials with few peers: " in asked[1]
-    assert "not measured" not in asked[1] and "not tried" not in asked[1]
+    assert "cannot say" not in asked[1] and "not tried" not in asked[1]
+
+
+def test_costs_that_are_known_are_not_said_to_come_from_trials(tmp_path: Path) -> None:
+    file = tmp_path / "small.yaml"
+    file.write_text(SMALL.replace("oscar", "chord"))
+    assert "expected of 2 of them: " in invoke(file)

@@ -70,8 +70,8 @@ def measure_graph(up: np.ndarray, peers: np.ndarray, neighbours: np.ndarray) -> 
 
     up = np.unique(up)
     counted = np.isin(peers, up) & np.isin(neighbours, up)
-    links = [np.searchsorted(up, ends[counted]) for ends in (peers, neighbours)]
-    graph = link_matrix(*links, len(up))
+    begins, ends = (np.searchsorted(up, of[counted]) for of in (peers, neighbours))
+    graph = link_matrix(begins, ends, len(up))
     both = in_either_direction(graph)
     path = mean_path(graph, _MOST_SOURCES)
     _, part = connected_components(both, directed=False)

@@ -123,7 +123,8 @@ def _graph(links: pa.Table | None) -> csr_array | None:
         return None
     ends = np.concatenate([links[name].to_numpy() for name in ("peer", "neighbour")])
     peers, places = np.unique(ends, return_inverse=True)
-    return in_either_direction(link_matrix(*np.split(places, 2), len(peers)))
+    begins, others = places[: links.num_rows], places[links.num_rows :]
+    return in_either_direction(link_matrix(begins, others, len(peers)))
 
 
 def clustering(graph: csr_array) -> float | None:

@@ -28,13 +28,14 @@ def prospect(trials: Sequence[Trial], checked: Checked, tries: bool) -> dict[str
     the shortest and the longest trial time; `rtt_ms` is as of `expected_rtts`. `expected` has processor time
     and memory: the trials whose costs are known, the sum of their processor time, the most
     memory of one trial, the systems of the others, and in `why_not` why nothing is known of their variants.
-    With `tries`, each of these is tried with few peers; `not_tried` has those that could not be, and why.
+    With `tries`, each of these is tried with few peers; `tried` has those that were, and `not_tried` the
+    others, each with the reason.
     """
     from trellis.expected_rtts import expected_rtts
 
     names = dict.fromkeys(name for sizes in checked.sizes.values() for name in sizes)
     rows = {name: [sizes.get(name, 0) for sizes in checked.sizes.values()] for name in names}
-    costs, why_not, not_tried = _costs(trials, checked.loads, tries)
+    costs, why_not, not_tried, are_tried = _costs(trials, checked.loads, tries)
     known = [cost for cost in costs if cost is not None]
     lasts = [trial.spec.phases.end for trial in trials]
     return {
@@ -50,21 +51,22 @@ def prospect(trials: Sequence[Trial], checked: Checked, tries: bool) -> dict[str
             ),
             "why_not": why_not,
         }
-        | ({"not_tried": not_tried} if tries else {}),
+        | ({"tried": are_tried, "not_tried": not_tried} if tries else {}),
     }
 
 
 def _costs(
     trials: Sequence[Trial], loads: Mapping[str, Load], tries: bool
-) -> tuple[list[Cost | None], dict[str, str], dict[str, str]]:
-    """Return what each trial is expected to take, why nothing is known of variants, and why such could not be
-    tried; the seeds of a variant take the same."""
+) -> tuple[list[Cost | None], dict[str, str], dict[str, str], list[str]]:
+    """Return what each trial is expected to take, why nothing is known of variants, why such could not be
+    tried, and which were; the seeds of a variant take the same."""
     from trellis.expected_cost import NotKnown, expected_cost
 
     began = time.monotonic()
     found: dict[str, Cost | None] = {}
     why_not: dict[str, str] = {}
     not_tried: dict[str, str] = {}
+    are_tried: list[str] = []
     for trial in trials:
         name = trial.variant.name
         if name in found:
@@ -82,9 +84,10 @@ def _costs(
                     raise NotTried(f"the {_LONGEST:g} s in which variants are tried were over")
                 found[name] = tried_cost(trial.spec)
                 del why_not[name]
+                are_tried.append(name)
             except NotTried as reason:
                 not_tried[name] = str(reason)
-    return [found[trial.variant.name] for trial in trials], why_not, not_tried
+    return [found[trial.variant.name] for trial in trials], why_not, not_tried, are_tried
 
 
 def say_prospect(trials: Sequence[Trial], checked: Checked, tries: bool) -> None:
@@ -104,7 +107,7 @@ def say_prospect(trials: Sequence[Trial], checked: Checked, tries: bool) -> None
         )
     if expected["trials"]:
         memory = expected["memory_bytes"] / 2**30
-        source = ", in part from trials with few peers" if tries else ""
+        source = ", in part from trials with few peers" if expected.get("tried") else ""
         lines.append(
             f"expected of {expected['trials']:,} of them{source}: "
             f"{_seconds(expected['processor_s'])} of processor time, {memory:.2g} GiB at most for each"
