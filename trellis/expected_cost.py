@@ -2,7 +2,7 @@
 
 Vitis' rates are those that `docs/performance.md` has of a quiet machine, those of other systems are measured
 with few peers (`trellis.measured_rates`). Nothing is expected of a system without rates: those of packages
-were not measured, and a few of Trellis' own have costs that no simple rule tells.
+and most of Trellis' own were not measured, and the costs of some follow no simple rule.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def expected_cost(trial: TrialSpec, load: Load | None = None) -> Cost:
         )
     rate = RATES.get(name)
     if rate is None:
-        raise NotKnown(f"no rule that holds within a factor of 1.5 is known for {name}")
+        raise NotKnown(f"the costs of {name} were not measured, or follow no rule within a factor of 1.5")
     if load is None:
         raise NotKnown("its plan was not drawn")
     seconds = expected_events(trial, rate, load) * rate.us / 1e6 * us / VITIS.us[0][1]
