@@ -71,10 +71,18 @@ Newscast: 60 rounds of the peer sampling alone. The small world: 30 rounds of a 
 """
 
 
-def main(system: str, peers: int | None = None) -> None:
-    """Run one trial and print wall time, events of the loop a second and peak memory."""
+_LINKS: dict[str, Any] = {"up": "20 Mbit/s", "down": "100 Mbit/s"}
+
+
+def main(system: str, peers: int | None = None, links: str | None = None) -> None:
+    """Run one trial and print wall time, events of the loop a second and peak memory.
+
+    `links` is the discipline of the peers' links; without it they have no limit.
+    """
     SYSTEMS[NEWSCAST.name] = NEWSCAST
     given = TRIALS[system] | ({"peers": peers} if peers else {})
+    if links:
+        given |= {"network": {"bandwidth": _LINKS | {"discipline": links}}}
     spec = TrialSpec.model_validate({"system": {"name": system}, **given})
     began = time.perf_counter()
     shown = 0.0
@@ -98,7 +106,7 @@ def main(system: str, peers: int | None = None) -> None:
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     print(
         f"virtual {system}: {spec.peers} peers, {spec.phases.end:.0f} s of trial time: "
-        f"{seconds:.0f} s ({cpu:.0f} s of one core), {events:.0f} events, {events / seconds:.0f} events/s, "
+        f"{seconds:.1f} s ({cpu:.1f} s of one core), {events:.0f} events, {events / seconds:.0f} events/s, "
         f"{messages:.0f} messages, {memory:.2f} GiB, {WHY_INTERPRETED or 'compiled'}",
         flush=True,
     )
@@ -108,5 +116,6 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("system", choices=TRIALS)
     parser.add_argument("--peers", type=int)
+    parser.add_argument("--links", choices=("fifo", "fair"), help="links of 20 Mbit/s up and 100 Mbit/s down")
     arguments = parser.parse_args()
-    main(arguments.system, arguments.peers)
+    main(arguments.system, arguments.peers, arguments.links)
