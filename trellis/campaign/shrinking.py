@@ -20,7 +20,7 @@ class Smaller(NamedTuple):
     tried: int
     """The number of trials that were run for it."""
     is_least: bool
-    """This is true if no cut is left after which it fails; false if the budget ended before that was known."""
+    """This is true if no cut is left after which it fails; false if the budget ended before."""
 
 
 def shrink(
