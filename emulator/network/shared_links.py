@@ -81,8 +81,7 @@ class _Link:
         self.departed: list[tuple[int, object]] = []
         """The messages that have gone through and have not been taken."""
         self.counted: dict[int, tuple[int, int]] = {}
-        """The time at which each message that is counted, by its number, would have departed alone, and its
-        bytes."""
+        """The time at which each counted message, by its number, would have departed alone, and its bytes."""
         self.use = LinkUse()
         """The use of the links of its class and direction."""
         self.unit = 1
