@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from emulator.files.quantities import parse_duration
 from trellis.campaign.cuts import Values, cuts
 from trellis.campaign.shrinking import shrink
@@ -46,7 +48,7 @@ def test_what_a_failure_needs_is_halved_as_far_as_it_goes() -> None:
 
     left = shrink(values, fails, 500, lambda word: None).values
     assert [fault["for"] for fault in left["faults"]] == ["7.5 s", None]
-    assert round(40 * left["attackers"]["share"]) == 1
+    assert left["attackers"] == {"share": None, "number": 1}
     assert left["workload"]["broadcast"]["rate"] == 1.0
     assert left["workload"]["values"] == {"count": 25, "gets": 0.625, "updates": 0.0}
     counted = values | {"attackers": {"share": None, "number": 9}}
@@ -62,7 +64,44 @@ def test_each_of_two_groups_between_which_a_fault_holds_is_halved() -> None:
         return smaller["peers"] == 20 and len(faults) == 1 and faults[0]["links"]["between"][0]["number"] >= 4
 
     left = shrink(values, fails, 500, lambda word: None).values["faults"][0]["links"]["between"]
-    assert left == [{"number": 4, "share": None}, {"share": 0.06, "number": None}, "eu"]
+    assert left == [{"number": 4, "share": None}, {"share": None, "number": 1}, "eu"]
+
+
+@pytest.mark.parametrize("kind", ["partition", "links", "pause", "crash", "clock"])
+def test_a_fault_hits_no_more_peers_than_a_failure_needs(kind: str) -> None:
+    faults = [
+        {"name": "some", kind: {"share": 0.5, "number": None, "loss": 0.5}},
+        {"name": "few", kind: {"share": None, "number": 9, "loss": 0.5}},
+    ]
+    values: Values = {"peers": 20, "faults": faults, "phases": VALUES["phases"]}
+
+    def fails(smaller: Values) -> bool:
+        faults = smaller["faults"]
+        return smaller["peers"] == 20 and len(faults) == 2 and faults[0][kind]["number"] != 2
+
+    some, few = shrink(values, fails, 500, lambda word: None).values["faults"]
+    assert some[kind] == {"share": None, "number": 5, "loss": 0.5}
+    assert few[kind] == {"share": None, "number": 1, "loss": 0.5}
+    words = [cut.word for cut in cuts(values, True)]
+    assert f"the fault some {kind} number 5" in words and f"the fault few {kind} number 4" in words
+
+
+def test_a_fault_of_links_keeps_only_the_parts_that_a_failure_needs() -> None:
+    links = {"number": 1, "delay": "200 ms", "loss": 0.1, "duplicate": 0.5, "corrupt": 0.2, "bandwidth": {}}
+    values: Values = {
+        "peers": 2,
+        "faults": [{"name": "bad", "links": links}],
+        "phases": VALUES["phases"],
+    }
+
+    def fails(smaller: Values) -> bool:
+        return bool(smaller["faults"]) and smaller["faults"][0]["links"]["duplicate"] > 0
+
+    told: list[str] = []
+    (bad,) = shrink(values, fails, 500, told.append).values["faults"]
+    nothing = {"delay": "0 s", "loss": 0.0, "corrupt": 0.0, "bandwidth": None}
+    assert bad["links"] == {"number": 1, "duplicate": 0.5} | nothing
+    assert [word for word in told if "bad" in word] == [f"the fault bad without {part}" for part in nothing]
 
 
 def test_what_every_part_is_needed_for_stays_and_a_budget_is_kept() -> None:
@@ -108,7 +147,7 @@ def test_a_trial_that_cannot_be_costs_nothing() -> None:
 def test_times_and_shares_become_round_where_the_failure_allows_it() -> None:
     faults = [
         {"name": "cut", "at": "53.571 s", "for": "12.5 s", "partition": {"share": 0.437812}},
-        {"name": "stop", "at": "117 s", "for": "250 ms", "pause": {"number": 3, "share": None}},
+        {"name": "stop", "at": "117 s", "for": "250 ms", "pause": {"number": 1, "share": None}},
     ]
     values: Values = {"peers": 2, "faults": faults, "phases": dict.fromkeys(VALUES["phases"], "1 s")}
 

@@ -11,7 +11,8 @@ import pytest
 
 from emulator.contract.identifiers import ClockwiseRing
 from emulator.contract.invariants import Broken, PeersUp
-from emulator.contract.registry import SYSTEMS
+from emulator.contract.registry import MEMBERSHIPS, OVERLAYS, OWN_PARTS, SYSTEMS
+from emulator.contract.system import MembershipKind, OverlayKind
 from emulator.protocols.broadcast import tree_invariant as eager_trees
 from emulator.protocols.gossip import cyclon_invariant
 from emulator.protocols.gossip.hyparview import view_invariant as active_views
@@ -56,6 +57,20 @@ def test_the_systems_declare_them() -> None:
     assert declared["push-gossip-cyclon"] == declared["swim"] == {"views_forget_the_dead"}
     for name, system in SYSTEMS.items():
         assert len(system.invariants) == len(declared[name]), f"{name} has two of one name"
+
+
+def test_systems_declare_the_invariants_of_what_they_are_over() -> None:
+    parts: dict[str, OverlayKind | MembershipKind] = {**OVERLAYS, **MEMBERSHIPS}
+    fixed = {"pastry": ["li"], "small-world": ["vitis", "rvr"]}
+    for part, kind in parts.items():
+        over = [name for name in SYSTEMS if name == part or name.endswith(f"-{part}")]
+        assert len(over) >= 5
+        for name in (*over, *fixed.get(part, ())):
+            missing = set(kind.invariants) - set(SYSTEMS[name].invariants)
+            assert not missing, f"{name} does not declare those of {part}"
+    promising = {part for part in OWN_PARTS if part in parts and parts[part].invariants}
+    own = {part for part in OWN_PARTS if part in parts}
+    assert own - promising == {"kademlia"}, "Kademlia alone promises nothing of the states of its peers"
 
 
 Ring = Mapping[int, tuple[Sequence[int], int | None]]

@@ -37,7 +37,7 @@ class Sending:
         """The peer that is to get the message."""
         self.message = message
         self.own = own
-        """Whether the message belongs to an operation that this peer itself began."""
+        """This is true if the message belongs to an operation that this peer itself began."""
         self.asked_by = asked_by
         """The sender of the message that is being handled; -1 if none is."""
         self.handled = handled
@@ -45,7 +45,7 @@ class Sending:
 
     @property
     def passes_on(self) -> bool:
-        """Whether the message passes on what another peer began.
+        """This is true if the message passes on what another peer began.
 
         An event, or word of one, passes it on if it goes to anybody but the peer that it came from. So does
         a control message that goes on to a third peer in the class in which it came. Answers, gossip and

@@ -14,9 +14,9 @@ class Gauge:
     unit: str = ""
     """The unit, such as "ms", "bytes" or "peers"; "share" is 0 to 1."""
     better: str | None = None
-    """Which direction is better: "higher" or "lower"; None if neither is."""
+    """The direction that is better, "higher" or "lower"; None if neither is."""
     sampled: bool = False
-    """Whether the gauge is also recorded over time, each `telemetry.metrics_interval` of the whole trial."""
+    """This is true if the gauge is also recorded over time, each `telemetry.metrics_interval`."""
 
     def problem(self) -> str:
         """Return what is wrong with the description, or an empty text."""

@@ -42,7 +42,7 @@ class Broken:
     peers: Sequence[int]
     """The peers at which it does not."""
     text: str
-    """What is wrong, in a few words."""
+    """The words that say what is wrong."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Invariant:
     name: str
     """The name by which experiments ask for it: lower case, digits and underscores."""
     text: str
-    """What holds, in a sentence, with the paper that says so."""
+    """The sentence that says what holds, with the paper that promises it."""
     broken: str
     """The function, as `module:function`, that returns from `PeersUp` where the condition does not hold, as
     `Broken`, or None if it holds."""

@@ -323,7 +323,7 @@ class Overlay(Membership):
     @property
     @abstractmethod
     def ready(self) -> bool:
-        """Whether this peer has joined, so that it may be the closest to keys."""
+        """This is true if this peer has joined, so that it may be the closest to keys."""
 
     @abstractmethod
     def route(self, key: int, message: Message) -> None:

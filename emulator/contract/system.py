@@ -37,7 +37,7 @@ class System:
     is too large to be made for a check) it returns the key, a dotted path, and the problem of each parameter
     that does not fit."""
     takes_identifiers: bool = False
-    """Whether peers take `Environment.identifier`, so that attackers can stand next to a key."""
+    """This is true if peers take `Environment.identifier`, so that attackers can stand next to a key."""
     invariants: Sequence[Invariant] = ()
     """Conditions on the states of its peers, which an experiment may ask to hold."""
 

@@ -136,13 +136,13 @@ class PlanTable:
     peer: str = "peer"
     """The column of the peer that a row is about: a host gets the rows of its own peers alone."""
     asks: bool = True
-    """Whether each row is one operation: these are counted, and those of peers that are not up count as
-    missed."""
+    """This is true if each row is one operation: these are counted, and those of peers that are not up count
+    as missed."""
     since_ever: bool = True
-    """Whether all plans have the table; if not, plans of earlier versions may lack it and count as having no
-    rows."""
+    """This is true if all plans have the table; if not, plans of earlier versions may lack it and count as
+    having no rows."""
     in_every_plan: bool = False
-    """Whether plans of Trellis' other kinds of workload have the table too, without rows."""
+    """This is true if plans of Trellis' other kinds of workload have the table too, without rows."""
 
 
 class Phases(Protocol):
@@ -243,7 +243,7 @@ class WorkloadKind:
     name: str
     """The name that `System.serves` and the entry point use."""
     title: str
-    """What peers are asked for in a few words, such as "subscriptions by topic"; it follows "serves" in
+    """The words for what peers are asked for, such as "subscriptions by topic"; it follows "serves" in
     texts."""
     text: str = ""
     """A description in a sentence or two."""

@@ -107,7 +107,7 @@ class _Duplication(Attack):
 
 
 class _Replay(Attack):
-    """It sends a random one of the last messages that came to a random one of the last peers."""
+    """The attack that sends a random one of the last messages that came to a random one of the last peers."""
 
     def __init__(self, environment: AttackerEnvironment, model: Replay) -> None:
         super().__init__(environment)

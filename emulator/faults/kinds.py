@@ -1,4 +1,4 @@
-"""What faults do: the one key of a fault beside its name and its time."""
+"""The kinds of faults. A fault has one of them as a key beside its name and its time."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ AT_ITS_RATE: Final = "at_its_rate"
 
 
 class Fate:
-    """What becomes of a message that is sent while faults hold."""
+    """The fate of a message that is sent while faults hold."""
 
     __slots__ = ("damaged_by", "later", "marks", "stopped_by", "told", "twice_by")
 
@@ -32,7 +32,7 @@ class Fate:
         self.stopped_by = ""
         """The fault that makes it vanish; empty for none, as in the following."""
         self.told = False
-        """Whether the sender of a message that vanishes learns that nobody was reached."""
+        """This is true if the sender of a message that vanishes learns that nobody was reached."""
         self.twice_by = ""
         """The last fault by which it arrives twice."""
         self.damaged_by = ""
@@ -46,7 +46,7 @@ class Fate:
 
 
 UNHARMED: Final = Fate()
-"""What becomes of a message that no fault hits."""
+"""The fate of a message that no fault hits."""
 
 
 class _Fault:

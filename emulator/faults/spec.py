@@ -135,9 +135,9 @@ class AttackersSpec(_Window, Group):
 KINDS = ("partition", "links", "pause", "crash", "bootstrap", "clock")
 """The keys that say what a fault does."""
 OF_MESSAGES = ("partition", "links")
-"""Those that decide what becomes of a message when it is sent."""
+"""The kinds that decide what becomes of a message when it is sent."""
 OF_PEERS = ("pause", "crash", "clock")
-"""Those that stop or change peers themselves. No peer can have two of a kind at a time."""
+"""The kinds that stop or change peers themselves. No peer can have two of a kind at a time."""
 
 
 class FaultSpec(_Window):

@@ -54,7 +54,7 @@ class _Link:
         """The units that a byte takes; 0 if there is no limit."""
         self.queue = queue
         self.free = 0
-        """When all messages that have entered so far have left."""
+        """The time at which all messages that have entered so far have left."""
         self.use = use
         """The use of the links of its class and direction."""
 

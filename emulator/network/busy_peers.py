@@ -12,7 +12,7 @@ PROCESSING_DROP: Final = "processing drop"
 
 
 class BusyPeers:
-    """Says when each peer has handled what reaches it.
+    """The times at which peers have handled what reaches them.
 
     A message that reaches a peer at t is begun at max(t, free) and handled when the peer's time for a message
     is over, which is the new `free`. A peer that is paused stands still: what it has begun, and what waits
@@ -25,11 +25,11 @@ class BusyPeers:
         self._classes = classes
         self._longest = round(processing.queue * NANOSECONDS)
         self._free: dict[int, tuple[int, int]] = {}
-        """The session of each peer that has handled a message, and when it is free."""
+        """The session of each peer that has handled a message, and the time at which it is free."""
         self._paused: dict[int, int] = {}
-        """When each peer that is paused was."""
+        """The time at which each peer that is paused began to stand still."""
         self._stood: dict[int, int] = {}
-        """How long each peer that has been paused stood still."""
+        """The time for which each peer that has been paused stood still."""
 
     def handled_at(self, peer: int, session: int, now: int) -> int:
         """Return when the peer, in this session, has handled a message that reaches it now.

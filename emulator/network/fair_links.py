@@ -46,7 +46,7 @@ _HEADS: Final[i64] = 8
 """The number of messages that are being sent."""
 _ENTERED: Final[i64] = 9
 _DUE: Final[i64] = 10
-"""When the next message departs unless another one enters before."""
+"""The time at which the next message departs unless another one enters before."""
 _DUE_PART: Final[i64] = 11
 _AWAITED: Final[i64] = 12
 """The earliest time at which somebody is going to ask for departures."""
@@ -67,7 +67,7 @@ _TAIL: Final[i64] = 6
 _SIZE: Final[i64] = 7
 """The bytes of a message that is counted, else `NOBODY`."""
 _ALONE: Final[i64] = 8
-"""When a message that is counted would have departed alone."""
+"""The time at which a message that is counted would have departed alone."""
 _ALONE_PART: Final[i64] = 9
 _REACHES: Final[i64] = 10
 _REACHES_PART: Final[i64] = 11
@@ -118,7 +118,7 @@ class FairLinks:
                 self._links[first + word] = NOBODY
         self._events = vec[i64]()
         self.gone: i64 = 0
-        """When the message that was taken last has gone through (ns)."""
+        """The time (ns) at which the message that was taken last has gone through."""
         self.gone_part: i64 = 0
         self.counting = False
         """This is true while the use of links is counted for the messages that enter."""

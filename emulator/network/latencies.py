@@ -150,12 +150,12 @@ class MatrixFile(LatencyModel):
 
     @property
     def zeros_are_one_place(self) -> bool:
-        """Whether the experiment says so."""
+        """This is true if the experiment says so."""
         return self.zeros == "same_host_rtt"
 
     @property
     def has_directions(self) -> bool:
-        """Whether the file has one-way delays of each direction."""
+        """This is true if the file has one-way delays of each direction."""
         return self.asymmetry == "one-way"
 
     @model_serializer(mode="wrap")

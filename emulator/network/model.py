@@ -107,12 +107,12 @@ class LatencyModel(BaseModel):
 
     @property
     def zeros_are_one_place(self) -> bool:
-        """Whether hosts with an RTT of 0 are at one place, so that their RTT is what the experiment says."""
+        """This is true if hosts with an RTT of 0 are at one place, so that the experiment says their RTT."""
         return False
 
     @property
     def has_directions(self) -> bool:
-        """Whether the matrix has twice the one-way delay of each direction, and need not be symmetric."""
+        """This is true if the matrix has twice the one-way delay of each direction, symmetric or not."""
         return False
 
 

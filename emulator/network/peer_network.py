@@ -104,7 +104,7 @@ class Network:
         self._placed = placed_loss(links, self.locations, lost)
         """The loss by where peers are, None if the experiment asks for none."""
         self.is_plain = not (self._sigma or self._lost_share or self.jitter or self.loss or self._placed)
-        """Whether each message takes just the delay of its pair and none is lost."""
+        """This is true if each message takes just the delay of its pair and none is lost."""
         self.link_classes = list(link_classes)
         self.changes = list(changes)
         self.access: AccessLinks | None = None

@@ -81,13 +81,13 @@ class _Link:
         self.departed: list[tuple[int, object]] = []
         """The messages that have gone through and have not been taken."""
         self.counted: dict[int, tuple[int, int]] = {}
-        """When each message that is counted, by its number, would have departed alone, and its bytes."""
+        """The time at which each counted message, by its number, would have departed alone, and its bytes."""
         self.use = LinkUse()
         """The use of the links of its class and direction."""
         self.unit = 1
         """The parts of a nanosecond."""
         self.next = _UNKNOWN
-        """When the next message departs, if that is known."""
+        """The time at which the next message departs, if that is known."""
         self.awaited = NEVER
         """The earliest time at which somebody is going to ask for departures."""
 

@@ -41,7 +41,7 @@ class _Reader:
         self._delays: dict[tuple[int, int], float] = {}
         self._begun = False
         self._said = ""
-        """How many hosts the first line says that there are."""
+        """The number of hosts that the first line tells, as it is written there."""
         self._twice = self._more_words = self._negative = 0
 
     def take(self, line: int, words: list[str]) -> None:

@@ -6,6 +6,7 @@ import random
 import sys
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, cast
 
 from mypy_extensions import i64, mypyc_attr
@@ -16,7 +17,7 @@ from emulator.contract.protocol import Application, Component, Environment, Gaug
 from emulator.messages.message import Message
 from emulator.network.peer_network import LOSS
 from emulator.runtime.breaches import Occurrences
-from emulator.runtime.pending_requests import PendingRequest, RequestingLife
+from emulator.runtime.pending_requests import PendingReply, PendingRequest, RequestingLife
 from emulator.telemetry.context import TraceContext
 from emulator.telemetry.message_counts import ChannelTallies, Tally
 from emulator.telemetry.observation import Observation
@@ -70,7 +71,7 @@ class Life(RequestingLife):
         self.sampled: list[Channel] = []
         """The channels whose components have gauges that are sampled over time."""
         self.checked = False
-        """Whether a breach of the contract is an error."""
+        """This is true if a breach of the contract is an error."""
         self.shared: dict[object, object] = {}
         """The objects that the peers of a host share, by the function that made them."""
         self.breaches = Occurrences()
@@ -136,7 +137,7 @@ class Life(RequestingLife):
                 if reply is not None:
                     self.transmit(handling.channel, sender, reply, -request)
             elif handling.answer_later is not None:
-                later = _PendingReply(handling.channel, sender, request)
+                later = PendingReply(partial(self.transmit, handling.channel, sender, request=-request))
                 handling.answer_later(sender, message, later.send)
             else:
                 raise NoHandler(f"nobody serves {message.NAME} on channel {channel_name!r}")
@@ -393,21 +394,3 @@ class Channel(Environment):
         """Return the component's name, for messages about its mistakes."""
         kind = "a component" if self.component is None else type(self.component).__name__
         return f"{kind} of peer {self.peer}" + (f" on channel {self.name!r}" if self.name else "")
-
-
-class _PendingReply:
-    """A request that waits for the reply of this peer."""
-
-    __slots__ = ("_channel", "_request", "_sender")
-
-    def __init__(self, channel: Channel, sender: int, request: int) -> None:
-        self._channel = channel
-        self._sender = sender
-        self._request = request
-
-    def send(self, message: Message) -> None:
-        """Send the reply, unless one was sent; the runtime sends nothing for a life that has ended."""
-        request, self._request = self._request, 0
-        if request:
-            channel = self._channel
-            channel.life.transmit(channel, self._sender, message, -request)

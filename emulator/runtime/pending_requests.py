@@ -1,4 +1,4 @@
-"""Requests of a peer that wait for their replies, in every runtime."""
+"""Requests that wait for their replies, in every runtime."""
 
 from __future__ import annotations
 
@@ -75,3 +75,19 @@ class PendingRequest(Timer):
     def _end(self) -> None:
         self._timer.cancel()
         self._replied = self._failed = None
+
+
+class PendingReply:
+    """A request of another peer that waits for the reply of this one."""
+
+    __slots__ = ("_transmit",)
+
+    def __init__(self, transmit: Callable[[Message], None]) -> None:
+        """`transmit` sends the reply; the runtime sends nothing for a life that has ended."""
+        self._transmit: Callable[[Message], None] | None = transmit
+
+    def send(self, message: Message) -> None:
+        """Send the reply, unless one was sent."""
+        transmit, self._transmit = self._transmit, None
+        if transmit is not None:
+            transmit(message)

@@ -33,7 +33,7 @@ class PlannedLife(Life):
     def __init__(self, peer: int, session: int, rng: Random, role: str = "peer") -> None:
         super().__init__(peer, session, rng, role)
         self.alive = True
-        """Whether the life goes on; one that has ended sends nothing, and its timers make no call."""
+        """This is true while the life goes on. An ended one sends nothing, and its timers make no call."""
         self.planned = session
         """The session's number in the plan."""
         self.away = False

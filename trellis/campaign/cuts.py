@@ -34,6 +34,16 @@ _ASKED = (
     "workload.values.updates",
 )
 """The keys of how much peers are asked for."""
+_HITS = ("partition", "links", "pause", "crash", "clock")
+"""The kinds of faults that hit a group of peers."""
+_PARTS_OF_LINKS: dict[str, Any] = {
+    "delay": "0 s",
+    "loss": 0.0,
+    "duplicate": 0.0,
+    "corrupt": 0.0,
+    "bandwidth": None,
+}
+"""The parts of a fault of links, with the value that stands for leaving one out."""
 _FEWEST_PEERS = 2
 _SHORTEST = 1.0
 """The shortest phase and fault (s) that is tried."""
@@ -63,9 +73,10 @@ def cuts(values: Values, settles_less: bool) -> Iterator[Cut]:
     yield from _left_out(values)
     lasting = [index for index, fault in enumerate(_faults(values)) if _half_of(fault.get("for"))]
     yield from _shorter_faults(values, lasting)
-    yield from _smaller_groups(values)
+    yield from _fewer_parts_of_links(values)
     yield from _fewer_peers(values, (0.6, 0.7, 0.8, 0.9))
     yield from _one_peer_less(values)
+    yield from _smaller_groups(values)
     for key in _ASKED:
         if _is_many(_at(values, key)):
             yield from _fewer_asked(values, [key])
@@ -154,29 +165,41 @@ def _shorter_phase(values: Values, phase: str, parts: Sequence[float]) -> Iterat
             yield Cut(f"{phase} {part}", f"{phase} {shorter}", changed)
 
 
+def _fewer_parts_of_links(values: Values) -> Iterator[Cut]:
+    """Yield the trial without each part of a fault of links that has several."""
+    for index, fault in enumerate(_faults(values)):
+        links = fault.get("links") or {}
+        there = [part for part, nothing in _PARTS_OF_LINKS.items() if links.get(part) not in (None, nothing)]
+        for part in there if len(there) > 1 else ():
+            word = f"the fault {fault.get('name', index)} without {part}"
+            changed = _with(values, ("faults", index, "links", part), _PARTS_OF_LINKS[part])
+            yield Cut(f"{index} without {part}", word, changed)
+
+
 def _smaller_groups(values: Values) -> Iterator[Cut]:
-    """Yield half of the attackers, and half of each of two groups between which a fault holds."""
+    """Yield half of the attackers, of the peers that a fault hits, and of each of two groups between which it
+    holds."""
     groups: list[tuple[str, _Path, Any]] = [("attackers", ("attackers",), values.get("attackers"))]
     for index, fault in enumerate(_faults(values)):
+        name = f"the fault {fault.get('name', index)}"
+        groups += [(f"{name} {kind}", ("faults", index, kind), fault.get(kind)) for kind in _HITS]
         for side, group in enumerate(_at(fault, "links.between") or []):
-            name = f"the fault {fault.get('name', index)} between"
-            groups.append((name, ("faults", index, "links", "between", side), group))
+            groups.append((f"{name} between", ("faults", index, "links", "between", side), group))
     for name, path, group in groups:
-        if (half := _half_of_group(group, values["peers"])) is not None:
-            changed = _with(values, (*path, half[0]), half[1])
-            yield Cut(f"half of {path}", f"{name} {half[0]} {half[1]:g}", changed)
+        if half := _half_of_group(group, values["peers"]):
+            changed = _with(values, path, group | {"share": None, "number": half})
+            yield Cut(f"half of {path}", f"{name} number {half}", changed)
 
 
-def _half_of_group(group: Any, peers: int) -> tuple[str, float] | None:
-    """Return the key and half of the value of a group that has so many peers, if one is left then."""
+def _half_of_group(group: Any, peers: int) -> int:
+    """Return half of the peers of a group, out of so many; 0 if they are not known by their number or share.
+
+    A share would keep the trial from having fewer peers, because it would hit nobody then.
+    """
     if not isinstance(group, dict):
-        return None
+        return 0
     number, share = group.get("number"), group.get("share")
-    if number is not None and number > 1:
-        return "number", number // 2
-    if share is not None and 1 <= round(peers * share / 2) < round(peers * share):
-        return "share", share / 2
-    return None
+    return int(number or round(peers * (share or 0.0))) // 2
 
 
 def _half_of(duration: str | None) -> str | None:

@@ -1,4 +1,4 @@
-"""Makes a trial smaller as long as it stays as it is not expected to be (Zeller, Hildebrandt: Simplifying and
+"""The search for a smaller trial that still fails as the first one does (Zeller, Hildebrandt: Simplifying and
 Isolating Failure-Inducing Input, IEEE TSE 28(2), 2002)."""
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class Smaller(NamedTuple):
     tried: int
     """The number of trials that were run for it."""
     is_least: bool
-    """This is true if nothing more can be left out; false if the budget ended before that was known."""
+    """This is true if no cut is left after which it fails; false if the budget ended before."""
 
 
 def shrink(
@@ -37,8 +37,8 @@ def shrink(
     phase may be shorter, too.
 
     A round tries each cut with one seed, the largest ones first, and a cut that was not possible not again in
-    this round. The next round takes the next seed. Nothing more can be left out after a round of each seed
-    without a cut.
+    this round. The next round takes the next seed. The search ends after a round of each seed without
+    a cut.
     """
     tried, later, idle = set[str](), 0, 0
     while idle < _SEEDS:

@@ -186,7 +186,7 @@ def _name_of_smaller(trial: str, expectation: str) -> str:
 
 def _say_tried(trials: int, is_least: bool) -> None:
     """Print how many trials it took, and whether more might be left out."""
-    text = f"  {counted(trials, 'trial')} tried: nothing more can be left out"
+    text = f"  {counted(trials, 'trial')} tried: no cut is left after which it fails"
     if not is_least:
         text = (
             f"  {counted(trials, 'trial')} tried, which is the budget: more may be left out. Raise --budget"

@@ -1,5 +1,5 @@
-"""Delays packets that leave this network namespace, by their destination, with the kernel's netem, and limits
-the rates of what it exchanges with these destinations."""
+"""The shaper has the kernel's netem delay packets that leave this network namespace, by their destination,
+and limits the rates of what it exchanges with these destinations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Plumtree promises of its eager links: they become a tree (Leitao, Pereira, Rodrigues, SRDS 2007).
+"""Plumtree promises of its eager links that they become a tree (Leitao, Pereira, Rodrigues, SRDS 2007).
 
 A copy that comes a second time makes its link lazy at both ends (section 3.2), so messages that pass a loop
 of eager links break it, and messages that pass a link that is eager at one end alone mend it. Links are

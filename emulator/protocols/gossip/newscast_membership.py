@@ -11,6 +11,7 @@ from emulator.contract.protocol import Environment
 from emulator.contract.system import MembershipKind
 from emulator.protocols.gossip.newscast import Newscast
 from emulator.protocols.gossip.newscast_parameters import NewscastParameters
+from emulator.protocols.gossip.view_invariant import VIEWS
 from trellis.v1.overlay import Profile
 
 
@@ -37,4 +38,5 @@ NEWSCAST: Final = MembershipKind(
     paper="Jelasity, Montresor: Newscast, ICDCS 2004",
     parameters=NewscastParameters,
     create=NewscastMembership,
+    invariants=(VIEWS,),
 )

@@ -108,7 +108,7 @@ class Host(SessionHost):
         self._recovered = -1, -1
         """The event and topic of the last recovery."""
         self._handling = False
-        """Whether a message with a span is being handled."""
+        """This is true while a message with a span is being handled."""
         self._marked: Outcome | None = None
         """The first outcome that the application got while that message was handled."""
 

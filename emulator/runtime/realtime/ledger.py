@@ -24,7 +24,7 @@ class Ledger:
 
     @property
     def owes(self) -> bool:
-        """Whether the other host is to be told what came."""
+        """This is true if the other host is to be told what came."""
         return self.taken != self.told
 
     def write(self, passages: Sequence[Passage]) -> None:

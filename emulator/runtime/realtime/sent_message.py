@@ -81,9 +81,9 @@ class Passage:
         self.context = context
         """The operation at the sender, None outside of any operation."""
         self.bounced = bounced
-        """Whether the message is on its way back to the sender, because the receiver was down."""
+        """This is true if the message is on its way back to the sender, because the receiver was down."""
         self.damaged = damaged
-        """Whether a fault damages the message on its way, so that its receiver refuses it."""
+        """This is true if a fault damages the message on its way, so that its receiver refuses it."""
         self.departure: Departure | None = None
         """Its departure from its sender's up link, if the rate of that is measured."""
 

@@ -42,7 +42,7 @@ class SessionHost(ABC):
     busy: BusyPeers | None = None
     """The peers that take time for each message, None if none does."""
     checked: bool = False
-    """Whether what breaks the contract is an error."""
+    """This is true if what breaks the contract is an error."""
     shared: dict[object, object]
     """The objects that the peers of the host share, by what made them."""
     find_contacts: Callable[[int, Callable[[Sequence[int]], None]], None]

@@ -281,9 +281,8 @@ class VirtualWorld(RowWorld):
         if entry is ROW_ARRIVES or entry is ROW_REACHES:
             queue, pools, number = self._queue, self._pools, int(self._queue.pool)
             kind = pools.pools[number].view(queue.row).NAME
-            return int(queue.receiver), handled(
-                "message", kind, int(queue.sender), pools.channels[number], None
-            )
+            sender, channel_name = int(queue.sender), pools.channels[number]
+            return int(queue.receiver), handled("message", kind, sender, channel_name, None)
         return None, "in the network"
 
     def _create(self, environment: Environment) -> Application:
@@ -358,8 +357,7 @@ class VirtualWorld(RowWorld):
     def _recovery(self, peer: int, message: Message) -> TraceContext:
         """Return the trace of an event's message that is sent outside of any operation.
 
-        All that a peer sends about one event and topic at one time shares a trace; nothing else belongs to
-        it.
+        All that a peer sends about one event and topic at one time shares a trace, and nothing else does.
         """
         topic = message.topic_number()
         about = self.time, peer, message.event_number(), topic

@@ -81,7 +81,7 @@ class Handled(Entry):
         self.life = life
         """The life of the receiver that the message reached."""
         self.stood = stood
-        """How long (ns) the receiver had stood still when `at` was set."""
+        """The time (ns) for which the receiver had stood still when `at` was set."""
 
 
 class Flight:

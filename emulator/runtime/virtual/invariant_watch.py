@@ -88,7 +88,7 @@ class InvariantWatch:
 
     @property
     def is_over(self) -> bool:
-        """Whether the trial is to end, because an invariant was broken."""
+        """This is true if the trial is to end, because an invariant was broken."""
         return bool(self.found) and self._spec.invariants is not None and self._spec.invariants.stop
 
     def checks(self) -> list[Check]:

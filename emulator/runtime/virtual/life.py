@@ -65,7 +65,7 @@ class LifeHost(World):
     context: TraceContext | None
     """The operation that is being handled."""
     checked: bool = False
-    """Whether a breach of the contract is an error."""
+    """This is true if a breach of the contract is an error."""
     shared: dict[object, object]
     """The objects that all peers share, by the function that made them."""
     recorder: Recorder

@@ -1,4 +1,4 @@
-"""What Chord promises of its ring (Zave: Reasoning about Identifier Spaces, IEEE TSE 43(12), 2017)."""
+"""The promise of Chord about its ring (Zave: Reasoning about Identifier Spaces, IEEE TSE 43(12), 2017)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What OSCAR promises of its ring, whose rules are Chord's (Stoica et al., SIGCOMM 2001)."""
+"""The promise of OSCAR about its ring, whose rules are Chord's (Stoica et al., SIGCOMM 2001)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Pastry promises of its leaf sets (Rowstron and Druschel, Middleware 2001, section 2.1)."""
+"""The promise of Pastry about its leaf sets (Rowstron and Druschel, Middleware 2001, section 2.1)."""
 
 from __future__ import annotations
 

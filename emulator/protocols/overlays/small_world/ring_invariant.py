@@ -1,4 +1,4 @@
-"""What Vitis promises of its ring: each peer has its ring neighbours in its routing table (section III.A)."""
+"""Vitis promises of its ring that each peer has its ring neighbours in its routing table (section III.A)."""
 
 from __future__ import annotations
 

@@ -205,6 +205,7 @@ def li_over(kind: OverlayKind) -> System:
         serves="content",
         schema=lambda parameters: parameters.attributes,
         takes_identifiers=True,
+        invariants=kind.invariants,
     )
 
 

@@ -1,4 +1,4 @@
-"""What Magnet's trees are: paths on the ring from the home, so no peer is its own ancestor (section 3.3)."""
+"""Magnet's trees are paths on the ring from the home, so no peer is its own ancestor (section 3.3)."""
 
 from __future__ import annotations
 

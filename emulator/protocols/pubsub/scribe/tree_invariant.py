@@ -1,4 +1,4 @@
-"""What Scribe's trees are: no peer is its own ancestor (Castro et al., IEEE JSAC 2002, section III)."""
+"""No peer is its own ancestor in a tree of Scribe (Castro et al., IEEE JSAC 2002, section III)."""
 
 from __future__ import annotations
 

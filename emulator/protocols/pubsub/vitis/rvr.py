@@ -13,7 +13,7 @@ from typing import Final
 from emulator.contract.protocol import Environment
 from emulator.contract.system import System
 from emulator.messages.message import Part
-from emulator.protocols.gossip.view_invariant import VIEWS
+from emulator.protocols.overlays.small_world.ring import SMALL_WORLD
 from emulator.protocols.pubsub.vitis.parameters import RVRParameters
 from emulator.protocols.pubsub.vitis.rendezvous import RendezvousPubSub
 
@@ -44,5 +44,5 @@ RVR_SYSTEM: Final = System(
     parameters=RVRParameters,
     create=RVR,
     takes_identifiers=True,
-    invariants=(VIEWS,),
+    invariants=SMALL_WORLD.invariants,
 )

@@ -8,8 +8,8 @@ from typing import Final
 from emulator.contract.protocol import Environment
 from emulator.contract.system import System
 from emulator.messages.message import Part
-from emulator.protocols.gossip.view_invariant import VIEWS
 from emulator.protocols.overlays.small_world.links import Link
+from emulator.protocols.overlays.small_world.ring import SMALL_WORLD
 from emulator.protocols.pubsub.vitis.gateways import GatewayElection
 from emulator.protocols.pubsub.vitis.parameters import VitisParameters
 from emulator.protocols.pubsub.vitis.proposal_columns import ProposalColumns
@@ -89,5 +89,5 @@ VITIS: Final = System(
     parameters=VitisParameters,
     create=Vitis,
     takes_identifiers=True,
-    invariants=(VIEWS,),
+    invariants=SMALL_WORLD.invariants,
 )
