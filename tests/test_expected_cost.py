@@ -85,7 +85,7 @@ def test_longer_rounds_take_less() -> None:
     assert expected_cost(slow, idle).processor_s == pytest.approx(usual / 2)
 
 
-# Events that trials of Vitis had with 100 or 300 peers for 45 s (joins in 5 s, 20 topics, 5 a peer; 30 November 2026).
+# The events are those that trials of 45 s had on 30 November 2026; their peers joined in 5 s.
 @pytest.mark.parametrize(
     ("peers", "deliveries", "events"),
     [(100, 56, 114_932), (100, 7_428, 189_855), (100, 149_804, 1_642_798), (300, 22_232, 579_531)],

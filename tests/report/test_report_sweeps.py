@@ -202,7 +202,7 @@ def test_sentences_and_four_figures_come_first_and_measures_last(tmp_path: Path)
     assert (ids[0], ids[-1]) == ("outcome", "measures")
     head = page[page.index('id="outcome"') : page.index('id="run"')]
     assert "Hit ratio is between 92.5\N{NO-BREAK SPACE}% (vitis, peers 100) and 100" in head
-    assert re.search(r"rvr beside vitis in 2 settings: Hit ratio \w+ in all", head)
+    assert re.search(r"rvr beside vitis in 2 settings \(2 seeds, [^)]+\): Hit ratio \w+ in all", head)
     names = re.findall(r'<figure class="chart[^"]*" id="([^"]+)"', head)
     assert names == ["sweep-hit_ratio", "time-hit", "overhead-nodes", "sweep-overhead"]
     every = re.findall(r'<figure class="chart[^"]*" id="([^"]+)"', page)
