@@ -56,6 +56,9 @@ def test_an_option_without_its_value_is_told_a_call_that_has_one(
         (["export", "runs/a", "--format", "png"], "No such option: --format. For example: trellis export"),
         (["report", "runs/a", "--event", "x"], "For example: trellis report runs/"),
         (["run", "a.yaml", "--sets", "peers=2"], "No such option: --sets (Possible options: --set)"),
+        (["run", "a.yaml", "--seeds", "4"], "No such option: --seeds. Write --set repeat=4"),
+        (["validate", "a.yaml", "--peers=30"], "No such option: --peers. Write --set peers=30"),
+        (["run", "a.yaml", "--seed"], "No such option: --seed. Write --set seed=1"),
         (["rnu"], "No such command 'rnu'. Did you mean 'run'?"),
     ],
 )

@@ -16,7 +16,7 @@ from emulator.experiment.plan.tables import Plan
 from emulator.experiment.run.directory import TrialDirectory
 from emulator.layouts.layout import lay_out
 from emulator.runtime.virtual.run_virtual import run_virtual
-from trellis.expected_cost import NotKnown, expected_cost, expected_events
+from trellis.expected_cost import UP, VITIS, NotKnown, expected_cost, expected_events, not_counted
 from trellis.measured_rates import RATES
 from trellis.system_rate import SystemRate
 
@@ -28,8 +28,13 @@ MEASURED = [
     (int(peers.replace(",", "")), float(s), float(gib)) for peers, s, _, gib in _ROW.findall(PERFORMANCE)
 ]
 
-NO_LOAD = Load(0, 0)
-LOAD = Load(1000, 300)
+LOAD = Load(1000, 300, 100 * 57)
+LINKS = {"up": "10 Mbit/s", "down": "10 Mbit/s"}
+
+
+def asked(deliveries: int, subscriptions: int, peers: int) -> Load:
+    """Return the load of a plan of 60 s whose peers are up as long as those of the measured trials."""
+    return Load(deliveries, subscriptions, peers * 60 * UP)
 
 
 def trial(peers: int, system: str = "vitis", **more: Any) -> TrialSpec:
@@ -49,7 +54,8 @@ def test_there_are_measurements_to_compare_with() -> None:
 
 @pytest.mark.parametrize(("peers", "seconds", "gib"), MEASURED)
 def test_a_trial_is_expected_to_take_what_one_like_it_took(peers: int, seconds: float, gib: float) -> None:
-    cost = expected_cost(trial(peers))
+    # The plans of `benchmarks.virtual vitis` have ten deliveries and fifty subscriptions for each peer.
+    cost = expected_cost(trial(peers), Load(10 * peers, 50 * peers, 55.0 * peers))
     assert cost.processor_s == pytest.approx(seconds, rel=0.15)
     assert cost.memory_bytes == pytest.approx(gib * 2**30, rel=0.05)
 
@@ -73,27 +79,72 @@ def test_what_is_not_known_is_said_with_the_reason(trial: TrialSpec, load: Load 
 
 
 def test_longer_rounds_take_less() -> None:
-    slow = trial(300, system="vitis")
+    slow, idle = trial(300, system="vitis"), asked(0, 300, 300)
     slow.system.parameters["period"] = "2 s"
-    assert expected_cost(slow).processor_s == pytest.approx(expected_cost(trial(300)).processor_s / 2)
+    usual = expected_cost(trial(300), idle).processor_s
+    assert expected_cost(slow, idle).processor_s == pytest.approx(usual / 2)
+
+
+# The events are those that trials of 45 s had on 30 November 2026; their peers joined in 5 s.
+@pytest.mark.parametrize(
+    ("peers", "deliveries", "events"),
+    [(100, 56, 114_932), (100, 7_428, 189_855), (100, 149_804, 1_642_798), (300, 22_232, 579_531)],
+)
+def test_the_events_of_vitis_grow_with_what_is_delivered(peers: int, deliveries: int, events: int) -> None:
+    spec = trial(peers, phases={"join": "5 s", "settle": "15 s", "measure": "20 s", "drain": "5 s"})
+    few, many = (expected_cost(spec, Load(load, 500, peers * 42.5)).processor_s for load in (0, deliveries))
+    at_rest = peers * 45 * VITIS.events * 42.5 / 45 / UP
+    assert 1 / 1.5 < at_rest * many / few / events < 1.5
+
+
+@pytest.mark.parametrize("system", ["vitis", "rvr"])
+def test_peers_that_are_up_for_half_of_the_time_take_half_of_the_events(system: str) -> None:
+    whole, half = (expected_cost(trial(300, system), Load(0, 300, peer_s)) for peer_s in (16_000, 8_000))
+    base = RATES[system].base_s if system in RATES else 0.0
+    assert half.processor_s - base == pytest.approx((whole.processor_s - base) / 2)
+
+
+@pytest.mark.parametrize(("discipline", "factor"), [("fifo", 1.9), ("fair", 3.6)])
+@pytest.mark.parametrize("system", ["vitis", "rvr"])
+def test_links_have_as_many_times_the_events_as_the_page_says(
+    system: str, discipline: str, factor: float
+) -> None:
+    linked = trial(300, system, network={"bandwidth": LINKS | {"discipline": discipline}})
+    base = RATES[system].base_s if system in RATES else 0.0
+    without, with_links = (
+        expected_cost(spec, LOAD).processor_s - base for spec in (trial(300, system), linked)
+    )
+    assert with_links == pytest.approx(factor * without)
+    assert "FIFO links have 1.9 times the events, and fair ones 3.6 times" in PERFORMANCE
+
+
+def test_what_costs_leave_out_is_named() -> None:
+    split = {"name": "split", "at": "25 s", "for": "5 s", "partition": {"share": 0.5}}
+    assert not_counted(trial(100)) == []
+    assert not_counted(trial(100, faults=[split], processing={"message": "1 ms"})) == ["processing", "faults"]
 
 
 def test_the_share_of_a_parameters_rounds_changes_with_it_alone() -> None:
     rate = SystemRate(10, 0, 0, False, 20, 0, 0, 0, (("heartbeat", 0.6), ("score.decay_interval", 0.3)))
     spec = trial(100, "gossipsub")
-    assert expected_events(spec, rate, NO_LOAD) == 100 * 60 * 10
+    assert expected_events(spec, rate, asked(0, 0, 100)) == 100 * 60 * 10
     spec.system.parameters["heartbeat"] = "500 ms"
-    assert expected_events(spec, rate, NO_LOAD) == pytest.approx(100 * 60 * 10 * (0.6 * 2 + 0.4))
+    assert expected_events(spec, rate, asked(0, 0, 100)) == pytest.approx(100 * 60 * 10 * (0.6 * 2 + 0.4))
     spec.system.parameters["score"] = {"decay_interval": "3 s"}
-    assert expected_events(spec, rate, NO_LOAD) == pytest.approx(100 * 60 * 10 * (0.6 * 2 + 0.1 + 0.1))
+    assert expected_events(spec, rate, asked(0, 0, 100)) == pytest.approx(
+        100 * 60 * 10 * (0.6 * 2 + 0.1 + 0.1)
+    )
 
 
 def test_subscriptions_and_deliveries_add_events_and_some_grow_with_the_number_of_peers() -> None:
     spec = trial(160, "gossipsub")
-    assert expected_events(spec, SystemRate(0, 2, 3, False, 20, 0, 0, 0), Load(7, 5)) == 5 * 60 * 2 + 7 * 3
+    assert (
+        expected_events(spec, SystemRate(0, 2, 3, False, 20, 0, 0, 0), asked(7, 5, 160)) == 5 * 60 * 2 + 7 * 3
+    )
     grown = SystemRate(1, 0, 0, True, 20, 0, 0, 0)
-    assert expected_events(spec, grown, NO_LOAD) == pytest.approx(160 * 60)
-    assert expected_events(trial(160**2, "gossipsub"), grown, NO_LOAD) == pytest.approx(2 * 160**2 * 60)
+    assert expected_events(spec, grown, asked(0, 0, 160)) == pytest.approx(160 * 60)
+    most = 160**2
+    assert expected_events(trial(most, "gossipsub"), grown, asked(0, 0, most)) == pytest.approx(2 * most * 60)
 
 
 @pytest.mark.parametrize("system", ["rvr", "opt", "gossipsub"])
@@ -115,10 +166,11 @@ def test_a_trial_is_expected_to_have_the_events_that_it_has_within_a_factor_of_a
     assert 1 / 1.5 < expected / outcome.measured["loop_events"] < 1.5
 
 
-def test_the_load_of_a_plan_is_each_event_at_each_subscriber_and_each_lookup() -> None:
+def test_the_load_of_a_plan_is_each_event_at_each_subscriber_each_lookup_and_the_time_of_sessions() -> None:
     peers = pa.table({"peer": [0, 1, 2]})
     subscriptions = pa.table({"topic": [7, 7, 8]})
     publications = pa.table({"topic": pa.array([7, 7, 9, None], pa.int32())})
     lookups = pa.table({"lookup": [0, 1]})
-    plan = Plan(peers, pa.table({}), subscriptions=subscriptions, publications=publications, lookups=lookups)
-    assert load(plan) == Load(2 * 2 + 3 + 2, subscriptions=3)
+    sessions = pa.table({"start_s": [0.5, 2.0, 30.0], "end_s": [10.0, 12.0, 60.0]})
+    plan = Plan(peers, sessions, subscriptions=subscriptions, publications=publications, lookups=lookups)
+    assert load(plan) == Load(2 * 2 + 3 + 2, subscriptions=3, peer_s=9.5 + 10 + 30)

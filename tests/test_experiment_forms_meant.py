@@ -255,6 +255,12 @@ def test_what_is_told_to_write_is_accepted(tmp_path: Path, wrong: str, told: str
         ("repeat=[1, 4]", "has to be a whole number"),
         ("system.parameters={kind: file, file: 3}", "system.parameters.file: is not a parameter of vitis"),
         ("system.parameters.nodes=5", "is not a parameter of vitis. Known: friends"),
+        (
+            "system.parameters.fanout=6",
+            "stale_after, view. Name one of these or remove it; `trellis systems vitis` explains them",
+        ),
+        ("workload.subscriptions.topics=five hundred", 'a whole number, such as "topics: 500"'),
+        ("repeat=few", 'a whole number, such as "repeat: 3"'),
         ("system.parameters.friends=90k", "has to be a whole number"),
     ],
 )

@@ -1,8 +1,8 @@
 """The processor time and memory that trials on the virtual clock are expected to take.
 
-Vitis' rates are those that `docs/performance.md` has of a quiet machine, those of other systems are measured
-with few peers (`trellis.measured_rates`). Nothing is expected of a system without rates: those of packages
-and most of Trellis' own were not measured, and the costs of some follow no simple rule.
+Vitis' rates are those that `docs/performance.md` has of a quiet machine. Those of other systems are measured
+with few peers (`trellis.measured_rates`). Nothing is expected of a system without rates: its events follow no
+rule within a factor of 1.5, or it was not measured, as the systems of packages were not.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ class Rate:
 
     events: float
     """Events of the loop (messages that arrive, timers that fall due) of a peer in a round."""
+    load_events: float
+    """The further events for each unit of the load of the plan (`emulator.experiment.plan.load`)."""
     us: Sequence[tuple[int, float]]
     """The microseconds of processor time an event, by the number of peers from the fewest up."""
     base_bytes: float
@@ -43,8 +45,13 @@ class Rate:
         return None
 
 
-VITIS: Final = Rate(34, ((300, 6.0), (1_000, 11.0), (10_000, 21.0)), 0.165 * 2**30, 153 * 2**10)
+VITIS: Final = Rate(33.5, 9.8, ((300, 6.0), (1_000, 11.0), (10_000, 21.0)), 0.165 * 2**30, 153 * 2**10)
 """The rate of Vitis. An event of any system takes longer among more peers by as much as one of Vitis does."""
+
+UP: Final = 0.95
+"""The share of a trial's time that peers were up in the trials that the rates are of, which had no churn."""
+_OF_LINKS: Final = {"fifo": 1.9, "fair": 3.6}
+"""The factor by which links of a discipline add events (`docs/performance.md`)."""
 
 _SIZE: Final = 160
 """The number of peers of which `SystemRate` has the events where they grow with the number."""
@@ -59,14 +66,14 @@ class Cost:
 
 
 class NotKnown(Exception):
-    """It is not known what a trial takes; the text is the reason."""
+    """The cost of a trial is not known; the text is the reason."""
 
 
 def expected_cost(trial: TrialSpec, load: Load | None = None) -> Cost:
     """Return what a trial, whose plan has this load, is expected to take.
 
-    Peers are taken to be up for the whole trial, so it is less under churn. The analysis is not in it. Raises
-    NotKnown if nothing like the trial was measured, or its load is not known.
+    Neither the analysis is in it nor what `not_counted` tells. Raises NotKnown if nothing like the trial was
+    measured, or its load is not known.
     """
     name = trial.system.name
     if trial.runtime.kind != "virtual":
@@ -76,18 +83,21 @@ def expected_cost(trial: TrialSpec, load: Load | None = None) -> Cost:
     us = VITIS.us_with(trial.peers)
     if us is None:
         raise NotKnown(f"{trial.peers:,} peers are more than the {VITIS.us[-1][0]:,} that were measured")
-    if name == "vitis":
-        rounds = trial.phases.end / parse_duration(trial.system.parameters["period"])
-        return Cost(
-            trial.peers * rounds * VITIS.events * us / 1e6, VITIS.base_bytes + trial.peers * VITIS.peer_bytes
-        )
     rate = RATES.get(name)
-    if rate is None:
+    if rate is None and name != "vitis":
         raise NotKnown(f"the costs of {name} were not measured, or follow no rule within a factor of 1.5")
     if load is None:
         raise NotKnown("its plan was not drawn")
+    if rate is None:
+        seconds = _of_vitis(trial, load) * us / 1e6
+        return Cost(seconds, VITIS.base_bytes + trial.peers * VITIS.peer_bytes)
     seconds = expected_events(trial, rate, load) * rate.us / 1e6 * us / VITIS.us[0][1]
     return Cost(rate.base_s + seconds, rate.base_bytes + trial.peers * rate.peer_bytes)
+
+
+def not_counted(trial: TrialSpec) -> list[str]:
+    """Return the keys of a trial that change what it takes by an unknown amount, which is not expected."""
+    return [key for key in ("processing", "faults", "attackers") if getattr(trial, key)]
 
 
 def growth(peers: float, grows: bool) -> float:
@@ -99,7 +109,25 @@ def expected_events(trial: TrialSpec, rate: SystemRate, load: Load) -> float:
     """Return how many events of the loop a trial is expected to have."""
     a_second = trial.peers * rate.peer_events + load.subscriptions * rate.subscription_events
     events = a_second * trial.phases.end * _pace(trial, rate) + load.deliveries * rate.load_events
-    return events * growth(trial.peers, rate.grows)
+    return events * growth(trial.peers, rate.grows) * _share_up(trial, load) * _links(trial)
+
+
+def _of_vitis(trial: TrialSpec, load: Load) -> float:
+    """Return how many events of the loop a trial of Vitis is expected to have."""
+    rounds = trial.phases.end / parse_duration(trial.system.parameters["period"])
+    events = trial.peers * rounds * VITIS.events + load.deliveries * VITIS.load_events
+    return events * _share_up(trial, load) * _links(trial)
+
+
+def _share_up(trial: TrialSpec, load: Load) -> float:
+    """Return the share of the trial's time that peers are up, beside that of the measured trials."""
+    return load.peer_s / (trial.peers * trial.phases.end) / UP
+
+
+def _links(trial: TrialSpec) -> float:
+    """Return the factor by which links add events."""
+    bandwidth = trial.network.bandwidth
+    return _OF_LINKS[bandwidth.discipline] if bandwidth else 1.0
 
 
 def _pace(trial: TrialSpec, rate: SystemRate) -> float:

@@ -30,7 +30,7 @@ class Axis:
     start: float
     end: float
     logarithmic: bool = False
-    """Whether equal ratios are equally far from each other; `low` is above 0 then."""
+    """This is true if equal ratios are equally far from each other; `low` is above 0 then."""
 
     def place(self, value: float) -> float:
         """Return where `value` lies in the drawing, to a tenth of a unit."""

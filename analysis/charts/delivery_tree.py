@@ -165,7 +165,7 @@ class Drawing:
 
     @property
     def is_measured(self) -> bool:
-        """Whether any message tells how the event came to those that got it."""
+        """This is true if any message tells how the event came to those that got it."""
         return len(self.tree.nodes) > 1 or bool(self.tree.astray) or not self.delivered
 
 

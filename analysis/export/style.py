@@ -1,4 +1,4 @@
-"""How figures for a paper look, and how matplotlib writes them with the same bytes each time."""
+"""The style of figures for a paper, with which matplotlib writes the same bytes each time."""
 
 from __future__ import annotations
 

@@ -23,6 +23,7 @@ from analysis.export.figures import NamedFigure, figures_of
 from analysis.export.latex import booktabs
 from analysis.export.lines import left_out
 from analysis.export.pgfplots import pgfplots
+from analysis.export.style import inches
 from analysis.export.tables import Table, tables_of
 from analysis.report.report import verdict
 from analysis.report.shown import Shown
@@ -44,14 +45,16 @@ class Written:
     """Reports of what could not be drawn."""
 
 
-def export(run: RunDirectory, folder: Path, only: Sequence[str], width: float) -> Written:
+def export(run: RunDirectory, folder: Path, only: Sequence[str], width: str, to: str = "") -> Written:
     """Write figures and tables of a run into a folder, all of them or `only` those with these names.
 
-    `width` is that of figures, in inches. Files that are there are replaced, each at once, and others are
-    left. `index.json` has an entry for each file: what it shows, of which run, and the command that makes it
-    anew; an export of some keeps the entries of others. The same run gives the same bytes.
+    `width` is that of figures with its unit, such as "84mm", and `to` the folder as the command was given it,
+    if it was. Both are in the commands of the index. Files that are there are replaced, each at once, and
+    others are left. `index.json` has an entry for each file: what it shows, of which run, and the command
+    that makes it anew; an export of some keeps the entries of others. The same run gives the same bytes.
 
-    Raises ResultsError if the run was not analyzed or has no figure or table of a name, and OSError.
+    Raises ResultsError if the run was not analyzed or has no figure or table of a name, ValueError if the
+    width is none, and OSError.
     """
     results = Results.read(run)
     shown = Shown.by(results)
@@ -62,18 +65,19 @@ def export(run: RunDirectory, folder: Path, only: Sequence[str], width: float) -
             f"{run.path} has no figure or table {', '.join(unknown)}. "
             f"Figures: {', '.join(figures) or 'none'}. Tables: {', '.join(tables) or 'none'}"
         )
+    size = inches(width)
+    options = f" --to {shlex.quote(to)}" if to else ""
+    of_figures = f" --width {width.replace(' ', '')}"
     folder.mkdir(parents=True, exist_ok=True)
     entries: list[dict[str, Any]] = []
     items: list[NamedFigure | Table] = [*tables.values(), *figures.values()]
     for item in items:
         if only and item.id not in only:
             continue
-        told = _about(results, item, width)
-        forms: Iterable[tuple[str, str | bytes]]
-        if isinstance(item, NamedFigure):
-            forms = _figure_files(item, width, told)
-        else:
-            forms = _table_files(item, told)
+        told = _about(results, item, options + of_figures * isinstance(item, NamedFigure))
+        forms: Iterable[tuple[str, str | bytes]] = (
+            _figure_files(item, size, told) if isinstance(item, NamedFigure) else _table_files(item, told)
+        )
         for kind, content in forms:
             file = f"{_stem(item.id)}.{kind}"
             _replace(folder / file, content)
@@ -89,11 +93,10 @@ def _stem(name: str) -> str:
     return quote(name, safe="").replace("%", "_")
 
 
-def _about(results: Results, item: NamedFigure | Table, width: float) -> dict[str, Any]:
-    """Return the entry of a figure or a table in the index."""
+def _about(results: Results, item: NamedFigure | Table, options: str) -> dict[str, Any]:
+    """Return the entry of a figure or a table in the index, with these options of its command."""
     valid, reasons = verdict(results.summary)
     path = shlex.quote(str(results.run.path))
-    size = f" --width {width!r}in" if isinstance(item, NamedFigure) else ""
     told: dict[str, Any] = {
         "id": item.id,
         "kind": "figure" if isinstance(item, NamedFigure) else "table",
@@ -102,7 +105,7 @@ def _about(results: Results, item: NamedFigure | Table, width: float) -> dict[st
         "run": results.run.path.name,
         "valid": valid,
         **({} if valid else {"reasons": reasons}),
-        "command": f"trellis export {path} --figure {shlex.quote(item.id)}{size}",
+        "command": f"trellis export {path} --figure {shlex.quote(item.id)}{options}",
     }
     if isinstance(item, NamedFigure):
         told |= _axes(item.chart)

@@ -15,7 +15,7 @@ from typing import Any, Final
 from scipy.special import stdtrit
 
 from analysis.charts.numerals import estimate as estimate_text
-from analysis.charts.numerals import number, of_seeds, quantity, shown, with_seeds
+from analysis.charts.numerals import is_share, number, of_seeds, quantity, shown, with_seeds
 from analysis.charts.results import Results
 from analysis.measures.variant_results import CONFIDENCE, Estimate, estimate
 from analysis.report.counterparts import Counterparts, counterparts
@@ -123,6 +123,17 @@ class Difference:
         if self.by.n == 1 and self.by.mean:
             return f"{self._way} at one seed"
         return self.reading.partition(";")[0]
+
+    @property
+    def amount(self) -> str:
+        """The difference with its unit and, of several seeds, its interval, such as "+8.9 ± 3.4 points".
+
+        There is none ("") where all seeds are equal, or one lacks the measure.
+        """
+        if self.lacking or (self.by.mean == 0 and not self.by.ci95):
+            return ""
+        unit = "points" if is_share(self.unit) else self.unit
+        return self.texts[2] + (f"\N{NO-BREAK SPACE}{unit}" if unit else "")
 
     @property
     def texts(self) -> tuple[str, str, str, str]:

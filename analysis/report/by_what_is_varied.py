@@ -1,4 +1,4 @@
-"""How the page shows what one drawing cannot: many variants by what was varied, not one after the other.
+"""This module shows many variants, for which one drawing has no room, by what was varied.
 
 A chart of more than six series becomes small multiples: colours are systems, dashes another key, panels the
 rest. If there is no rest, the chart is drawn whole. Where two more keys have three values or more, measures

@@ -21,7 +21,7 @@ class Past:
 
     run: Path
     created: str
-    """When it was analysed, as its summary says."""
+    """The time at which it was analysed, as its summary says."""
     version: str
     """The version of Trellis that ran it, with that of its sources if it is known."""
     value: Value

@@ -52,10 +52,10 @@ class MeasuresShown:
     """The measures as the page shows them."""
 
     layout: Literal["columns", "rows", "extremes"]
-    """Where the variants are: in columns, in rows, or only those with extreme values."""
+    """The place of the variants: in columns, in rows, or only those with extreme values."""
     groups: list[MeasureGroup] = field(default_factory=list)
     chunks: list[tuple[str, list[list[Line]]]] = field(default_factory=list)
-    """Where variants are rows: the title of each group, and the measures of each of its tables."""
+    """The title of each group, and the measures of each of its tables, if variants are rows."""
     extremes: list[tuple[str, list[Extremes]]] = field(default_factory=list)
     zeros: list[str] = field(default_factory=list)
     """The titles of measures that are 0 in every variant."""

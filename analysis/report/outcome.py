@@ -134,23 +134,27 @@ def _any_of(labels: Sequence[str]) -> str:
 def _comparisons(found: Sequence[tuple[Pairing, list[Difference]]]) -> list[str]:
     """Return a sentence for each value that is compared with the first: in how many settings which measures
     are better and worse."""
-    by_other: dict[tuple[str, str], list[list[Difference]]] = {}
+    by_other: dict[tuple[str, str], list[tuple[Pairing, list[Difference]]]] = {}
     for pair, told in found:
-        by_other.setdefault((pair.other, pair.base), []).append(told)
+        by_other.setdefault((pair.other, pair.base), []).append((pair, told))
     sentences = []
     for (other, base), settings in list(by_other.items())[:_SENTENCES]:
-        words: dict[str, Counter[str]] = {}
-        for each in (each for told in settings for each in told):
-            words.setdefault(each.title, Counter())[each.verdict] += 1
+        by_title: dict[str, list[Difference]] = {}
+        for each in (each for _, told in settings for each in told):
+            by_title.setdefault(each.title, []).append(each)
         told_of = [
-            f"{title} {_counted(counts, len(settings))}"
-            for title, counts in words.items()
-            if any(not word.startswith("equal") for word in counts)
+            f"{title} {_counted(differences, len(settings))}"
+            for title, differences in by_title.items()
+            if any(not each.verdict.startswith("equal") for each in differences)
         ]
         if not told_of:
             told_of = ["no difference in the first measures"]
         where = f" in {len(settings)} settings" if len(settings) > 1 else ""
-        sentences.append(f"{other} beside {base}{where}: {'; '.join(told_of[:_SENTENCES])}.")
+        seeds = sorted({pair.seeds for pair, _ in settings})
+        sentences.append(
+            f"{other} beside {base}{where} ({_seeds(seeds)}): {'; '.join(told_of[:_SENTENCES])}."
+            f"{' One seed says nothing of chance.' if seeds == [1] else ''}"
+        )
     if (more := len(by_other) - _SENTENCES) > 0:
         sentences.append(f"{more:,} more {'is' if more == 1 else 'are'} compared by the command below.")
     return sentences
@@ -163,10 +167,31 @@ def alone(labels: Sequence[str], key: str) -> list[str]:
     return [f"Without a counterpart that differs in {key_label(key)} alone: {'; '.join(labels)}."]
 
 
-def _counted(counts: Counter[str], settings: int) -> str:
-    if settings == 1 or len(counts) == 1:
-        return f"{next(iter(counts))}{' in all' if settings > 1 else ''}"
-    return ", ".join(f"{word} in {count}" for word, count in counts.most_common())
+def _seeds(counts: Sequence[int]) -> str:
+    """Return how many seeds settings have; of more than one, ± is explained."""
+    if counts == [1]:
+        return "one seed"
+    many = f"{counts[0]:,}" if len(counts) == 1 else f"{counts[0]:,} to {counts[-1]:,}"
+    return f"{many} seeds, ± is the 95 % interval"
+
+
+def _counted(differences: Sequence[Difference], settings: int) -> str:
+    """Return how a measure differs: in one setting by how much, else in how many which way."""
+    if settings == 1:
+        only = differences[0]
+        return f"{way(only)}, {only.amount}" if only.amount else way(only)
+    counts = Counter(map(way, differences))
+    told = [each for each in differences if each.amount]
+    largest = max(told, key=lambda each: abs(each.by.mean), default=None)
+    most = f" (largest {largest.amount})" if largest else ""
+    if len(counts) == 1:
+        return f"{next(iter(counts))} in all{most}"
+    return ", ".join(f"{word} in {count}" for word, count in counts.most_common()) + most
+
+
+def way(difference: Difference) -> str:
+    """Return the verdict, without the one seed that the sentence names already."""
+    return difference.verdict.removesuffix(" at one seed")
 
 
 def _of_conditions(results: Results) -> list[str]:

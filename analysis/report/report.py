@@ -46,7 +46,7 @@ class CheckRow:
 
     @property
     def silent(self) -> bool:
-        """Whether the check needs no row of its own: its limit is 0, and all hosts measured 0."""
+        """This is true if the check needs no row of its own: its limit is 0, and all hosts measured 0."""
         return not (self.limit or self.unmeasured or self.told_by) and self.measured == 0
 
     @property

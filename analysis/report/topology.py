@@ -103,8 +103,8 @@ def _write(results: Results) -> Iterator[Block]:
             )
     if rows:
         yield Text(told(_ABOUT, results, "Numbers"))
-        columns = ("Overlay", "Peers with links", "Neighbours", "Clustering", "of a random graph")
-        paths_of = ("Shortest paths", "of a random graph")
+        columns = ("Overlay", "Peers with links", "Neighbours", "Clustering", "Clustering of a random graph")
+        paths_of = ("Shortest paths", "Paths of a random graph")
         yield Rows((*columns, *paths_of, *(("Wrong successor at the start",) if has_ring else ())), rows)
         yield from overlay_drawings(results)
 

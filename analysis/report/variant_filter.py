@@ -15,7 +15,7 @@ from analysis.charts.results import Results, key_label, value_label, values_labe
 from analysis.report.between import Difference, Pairing
 from analysis.report.by_what_is_varied import independent_keys
 from analysis.report.drawn_variants import MOST, drawn_variants
-from analysis.report.outcome import verb
+from analysis.report.outcome import verb, way
 
 LEAST_VARIANTS: Final = 3
 """The least number of variants of a page that has a filter."""
@@ -61,7 +61,7 @@ def variant_filter(
         "titles": titles,
         "pairs": [
             [pair.other, pair.base, number[pair.variants[1]], number[pair.variants[0]],
-             _verdicts(differences, titles)]
+             *_told(differences, titles), pair.seeds]
             for pair, differences in pairs
         ],
     }  # fmt: skip
@@ -135,6 +135,11 @@ def _rounded(value: float | None, unit: str, digits: int) -> float | None:
     return None if value is None else float(f"{shown(value, unit):.{digits}g}")
 
 
-def _verdicts(differences: Sequence[Difference], titles: Sequence[str]) -> list[str | None]:
-    by_title = {each.title: each.verdict for each in differences}
-    return [by_title.get(title) for title in titles]
+def _told(
+    differences: Sequence[Difference], titles: Sequence[str]
+) -> tuple[list[str | None], list[str | None]]:
+    """Return the verdict and the amount of the difference of each title."""
+    by_title = {each.title: each for each in differences}
+    found = [by_title.get(title) for title in titles]
+    verdicts = [None if each is None else way(each) for each in found]
+    return verdicts, [None if each is None else each.amount for each in found]

@@ -133,7 +133,7 @@ class _Sections:
         example = _example(part) if found is None or found[2] is None else part.get("default") or found[2]
         if _is_unclear(example):
             example = key_example(key, value, part)
-        told = "" if _is_unclear(example) else f"`{name}: {_yaml(example)}`"
+        told = "" if example in (None, "", []) else f"`{name}: {_yaml(example)}`"
         cells = (f"`{name}`", value, default, ", ".join(limits), _sentence(about), told)
         return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
 

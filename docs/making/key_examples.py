@@ -38,6 +38,18 @@ _BY_KEY: Final[Mapping[str, Any]] = {
     "message": "200 us",
     "hold": ["ring_is_one_cycle from 200 s"],
     "faults.links.bandwidth": "1 Mbit/s",
+    "draw": {"peers": {"from": 50, "to": 200}},
+    "rates_read": [
+        {
+            "table": {"file": "access.csv", "up": "upload", "down": "download"},
+            "classes": [{"name": "fibre", "share": 1.0, "up": 5e7, "down": 1e8}],
+        }
+    ],
+    "vary": {"system.name": ["vitis", "rvr"], "network.loss": [0, "1 %"]},
+    "system.parameters": {"period": "2 s"},
+    "network.latency.rtt": {"eu": {"eu": "20 ms", "us": "90 ms"}, "us": {"us": "30 ms"}},
+    "workload.subscriptions.attributes": {"price": [0, 1000], "weight": [0, 50]},
+    "workload.roles.regions": {"publisher": ["eu"]},
 }
 """Examples by the end of a dotted key, as a file has them; the longest end counts."""
 _BY_FORM: Final[Mapping[str, Any]] = {

@@ -24,8 +24,10 @@ SILENT = ("repeated", "relay_duty_load")
 """A measure that is 0 in every variant, and one without any value."""
 
 
-def sweep_run(folder: Path, vary: Mapping[str, Sequence[Any]], seeds: int = 1) -> RunDirectory:
-    """Write a valid, analyzed run of all combinations of values."""
+def sweep_run(
+    folder: Path, vary: Mapping[str, Sequence[Any]], seeds: int = 1, measures: Sequence[str] = MEASURES
+) -> RunDirectory:
+    """Write a valid, analyzed run of all combinations of values, with these measures."""
     run = RunDirectory(folder)
     run.path.mkdir()
     run.experiment.write_text(
@@ -39,7 +41,7 @@ def sweep_run(folder: Path, vary: Mapping[str, Sequence[Any]], seeds: int = 1) -
         share = (number + 1) / len(combinations)
         means: dict[str, float | None] = {
             measure: 0.9 + share / 10 if describe(measure).unit == "share" else 10 * share * (i + 1)
-            for i, measure in enumerate(MEASURES)
+            for i, measure in enumerate(measures)
         }
         means |= {"repeated": 0.0, "relay_duty_load": None}
         for seed in range(1, seeds + 1):
@@ -53,7 +55,7 @@ def sweep_run(folder: Path, vary: Mapping[str, Sequence[Any]], seeds: int = 1) -
         }
         variants.append({"variant": name, "values": of, "measures": measured})
     keys = ("title", "unit", "better", "about", "group")
-    about = {name: describe(name) for name in (*MEASURES, *SILENT)}
+    about = {name: describe(name) for name in (*measures, *SILENT)}
     summary = {
         "experiment": "sweep", "title": "A sweep", "created": "2026-11-21T10:00:00+00:00", "versions": {},
         "machine": {}, "command": "trellis run sweep.yaml", "valid": True, "reasons": [],

@@ -71,6 +71,7 @@ def test_the_index_tells_of_each_file_what_it_shows_and_how_it_is_made_anew(run:
     (entry,) = [entry for entry in entries if entry["file"] == "sweep-hit_ratio.pdf"]
     assert entry["shows"] == "hit ratio" and entry["run"] == run.path.name and entry["valid"] is True
     assert entry["y"] == {"title": "hit ratio", "unit": "share"} and entry["series"] == ["vitis", "rvr"]
+    assert entry["command"].endswith("--figure sweep-hit_ratio --width 84mm")
     before = (folder / entry["file"]).read_bytes()
     (folder / entry["file"]).unlink()
     assert exported(*entry["command"].split()[2:]).exit_code == 0
@@ -81,10 +82,10 @@ def test_the_index_tells_of_each_file_what_it_shows_and_how_it_is_made_anew(run:
 def test_the_same_run_gives_the_same_bytes(run: RunDirectory, tmp_path: Path) -> None:
     """Another process writes them too: what a process drew before, and the order of sets, must not matter."""
     only = ["sweep-overhead", "maintenance", "tree"]
-    export(run, tmp_path / "one", only, 3.33)
+    export(run, tmp_path / "one", only, "3.33in")
     code = "import sys; from pathlib import Path; from analysis.export.write import export; "
     code += "from emulator.experiment.run.directory import RunDirectory; "
-    code += "export(RunDirectory(Path(sys.argv[1])), Path(sys.argv[2]), sys.argv[3:], 3.33)"
+    code += "export(RunDirectory(Path(sys.argv[1])), Path(sys.argv[2]), sys.argv[3:], '3.33in')"
     command = [sys.executable, "-c", code, run.path, tmp_path / "two", *only]
     subprocess.run(command, check=True, capture_output=True)
     one, two = ({p.name: p.read_bytes() for p in (tmp_path / n).iterdir()} for n in ("one", "two"))
@@ -95,6 +96,7 @@ def test_the_same_run_gives_the_same_bytes(run: RunDirectory, tmp_path: Path) ->
 def test_a_figure_has_the_width_that_is_asked_for(run: RunDirectory, tmp_path: Path) -> None:
     assert exported(run.path, "--to", tmp_path, "--figure", "delay-ms").exit_code == 0
     assert 'width="239.76pt"' in (tmp_path / "delay-ms.svg").read_text()
+    assert f"--to {tmp_path} --width 3.33in" in (tmp_path / "delay-ms.tex").read_text()
     assert exported(run.path, "--to", tmp_path, "--figure", "delay-ms", "--width", "10cm").exit_code == 0
     assert 'width="283.464567pt"' in (tmp_path / "delay-ms.svg").read_text()
 
@@ -121,7 +123,7 @@ def test_a_figure_that_is_not_there_is_named_with_those_that_are(run: RunDirecto
 
 
 def test_the_values_of_a_figure_are_those_that_were_measured(run: RunDirectory, tmp_path: Path) -> None:
-    export(run, tmp_path, ["sweep-hit_ratio"], 3.33)
+    export(run, tmp_path, ["sweep-hit_ratio"], "3.33in")
     with (tmp_path / "sweep-hit_ratio.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert [(row["series"], float(row["x"]), float(row["y"])) for row in rows][:2] == [
@@ -134,7 +136,7 @@ def test_the_values_of_a_figure_are_those_that_were_measured(run: RunDirectory, 
 def test_the_measures_as_rows_carry_system_variant_and_what_was_varied(
     run: RunDirectory, tmp_path: Path
 ) -> None:
-    export(run, tmp_path, ["table-measures", "table-trials"], 3.33)
+    export(run, tmp_path, ["table-measures", "table-trials"], "3.33in")
     with (tmp_path / "table-measures.csv").open(newline="") as file:
         (row,) = [
             row
@@ -149,7 +151,7 @@ def test_the_measures_as_rows_carry_system_variant_and_what_was_varied(
 
 
 def test_an_invalid_run_says_so_in_what_is_exported(make_run: MakeRun, tmp_path: Path) -> None:
-    export(make_run(invalid=True), tmp_path, ["delay-ms", "table-measures"], 3.33)
+    export(make_run(invalid=True), tmp_path, ["delay-ms", "table-measures"], "3.33in")
     entries = json.loads((tmp_path / "index.json").read_text())["files"]
     assert all(entry["valid"] is False and entry["reasons"] for entry in entries)
     for name in ("delay-ms.tex", "table-measures.tex"):
@@ -159,7 +161,7 @@ def test_an_invalid_run_says_so_in_what_is_exported(make_run: MakeRun, tmp_path:
 def test_an_index_that_is_none_is_not_overwritten_by_a_part(run: RunDirectory, tmp_path: Path) -> None:
     (tmp_path / "index.json").write_text("[]")
     with pytest.raises(ResultsError, match=r"index\.json is no index of an export"):
-        export(run, tmp_path, ["delay-ms"], 3.33)
+        export(run, tmp_path, ["delay-ms"], "3.33in")
     assert (tmp_path / "index.json").read_text() == "[]"
 
 

@@ -40,7 +40,7 @@ def test_small_multiples_are_drawn_with_all_series_in_the_styles_of_the_page(res
 
 
 def test_files_of_small_multiples_have_all_series(results: Results, tmp_path: Path) -> None:
-    export(results.run, tmp_path / "out", ["time-hit"], 3.33)
+    export(results.run, tmp_path / "out", ["time-hit"], "3.33in")
     rows = list(csv.DictReader((tmp_path / "out/time-hit.csv").read_text().splitlines()))
     assert len({row["series"] for row in rows}) == 10
     text = (tmp_path / "out/time-hit.tex").read_text()
@@ -55,7 +55,7 @@ def test_files_of_small_multiples_have_all_series(results: Results, tmp_path: Pa
 def test_a_heat_map_has_a_row_for_each_cell(tmp_path: Path) -> None:
     vary = {"system.name": [*SYSTEMS, "opt"], "peers": [1, 2, 3], "network.loss": [0.0, 0.1, 0.2, 0.3]}
     run = sweep_run(tmp_path / "run", vary)
-    written = export(run, tmp_path / "out", ["sweep-hit_ratio"], 3.33)
+    written = export(run, tmp_path / "out", ["sweep-hit_ratio"], "3.33in")
     assert sorted(written.files) == ["sweep-hit_ratio.csv", "sweep-hit_ratio.pdf", "sweep-hit_ratio.svg"]
     rows = list(csv.DictReader((tmp_path / "out/sweep-hit_ratio.csv").read_text().splitlines()))
     assert len(rows) == 36
@@ -66,5 +66,5 @@ def test_series_that_a_chart_of_many_lines_does_not_draw_are_named(results: Resu
     series = [Series(f"cause {n}", [Point(1, n), Point(2, n)]) for n in range(8)]
     chart = line_chart("n", "t", "a", Quantity("x"), Quantity("y"), series)
     assert chart is not None
-    told = _about(results, NamedFigure("n", "t", "a", chart), 3.33)
+    told = _about(results, NamedFigure("n", "t", "a", chart), "3.33in")
     assert told["left_out"] == ["cause 6", "cause 7"]

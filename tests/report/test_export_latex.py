@@ -79,7 +79,7 @@ def test_long_names_are_folded_above_the_bars_of_pgfplots() -> None:
 
 def test_a_run_of_many_variants_has_a_row_for_each_in_the_table_of_measures(tmp_path: Path) -> None:
     run = sweep_run(tmp_path / "run", {"system.name": ["vitis", "rvr"], "peers": [1, 2, 3, 4]})
-    export(run, tmp_path / "out", ["table-measures"], 3.33)
+    export(run, tmp_path / "out", ["table-measures"], "3.33in")
     text = (tmp_path / "out/table-measures.tex").read_text()
     assert r"{tabular}{lr}" in text or r"{longtable}{lr}" in text
     assert r"\multicolumn{2}{l}{\emph{Hit ratio (\%)}}" in text

@@ -165,7 +165,7 @@ def test_each_figure_is_had_as_svg_and_csv_and_each_table_as_csv(
 
 def exported(run: RunDirectory, folder: Path) -> Callable[[str], str]:
     """Return what reads a file of an export of a run."""
-    export(run, folder, [], 3.33)
+    export(run, folder, [], "3.33in")
     return lambda name: (folder / name).read_text()
 
 

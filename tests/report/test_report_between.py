@@ -359,3 +359,33 @@ def test_the_command_says_that_there_is_nothing_to_compare_and_who_has_no_counte
         variant["values"]["peers"] = 0
     run.summary.write_text(json.dumps(summary))
     assert "Without a counterpart that differs in system alone: " in compared(run)
+
+
+@pytest.mark.parametrize(
+    ("values", "told"),
+    [
+        (
+            [0.91, 0.90, 0.92],
+            "(3 seeds, ± is the 95 % interval): hit ratio worse, \N{MINUS SIGN}9.0 ± 2.5 points.",
+        ),
+        (
+            [0.91],
+            "(one seed): hit ratio lower, \N{MINUS SIGN}9 points. One seed says nothing of chance.",
+        ),
+    ],
+)
+def test_the_head_says_how_much_worse_and_how_sure_that_is(
+    make_run: MakeRun, values: list[float], told: str
+) -> None:
+    run = make_run()
+    for friends in (8, 12):
+        for system in ("vitis", "rvr"):
+            with_values(run, f"{system}.friends={friends}", "hit_ratio", [])
+    with_values(run, "vitis.friends=4", "hit_ratio", [1.0] * len(values))
+    with_values(run, "rvr.friends=4", "hit_ratio", values)
+    rows = [[("hit_ratio", "hit ratio", "share", [""] * 6)]]
+    (sentence,) = outcome(Results.read(run), rows).comparisons
+    assert (
+        sentence.replace("\N{THIN SPACE}", " ").replace("\N{NO-BREAK SPACE}", " ")
+        == f"rvr beside vitis {told}"
+    )

@@ -72,7 +72,8 @@ def test_figures_tables_and_answers_show_the_chosen_variants_alone(tmp_path: Pat
         == "Hit ratio is between 92.5\N{NO-BREAK SPACE}% (vitis, poisson) and 98.8\N{NO-BREAK SPACE}% "
         "(rvr, skype)."
     )
-    assert "rvr beside vitis in 2 settings: Hit ratio better in all" in first["sentences"][4]
+    where = "rvr beside vitis in 2 settings (2 seeds, ± is the 95 % interval)"
+    assert first["sentences"][4].startswith(f"{where}: Hit ratio better in all (largest +5.0")
 
     assert chosen["address"] == "#figures&system.name=vitis&churn.model.kind=poisson,skype"
     assert chosen["legend"] == ["vitis"]

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 
 commands = typer.Typer(add_completion=False, rich_markup_mode=None)
 _TRIALS, _SHRINK, _BUDGET = 100, 3, 200
-"""How many trials are drawn, are made smaller, and are tried for each of these, where the command does not
-say."""
+"""The numbers of trials that are drawn, are made smaller, and are tried for each of these, where the command
+does not say."""
 _SMALLER = "smaller"
 """The folder of a campaign's run directory with the experiments that were made smaller."""
 

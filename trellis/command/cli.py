@@ -192,6 +192,7 @@ def run(
         on = f" on {master}" if master else ""
         with resumable(directory), EarlySpark(directory, len(every), at_once, virtual=here) as early:
             warnings = InputWarnings(directory)
+            typer.echo(f"watch it: trellis open {shlex.quote(str(directory.path))}", err=True)
             with screen.step(f"running {spec.name} in {directory.path}{on}", len(every)) as step:
 
                 def watch(update: Update) -> None:

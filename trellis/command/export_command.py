@@ -56,12 +56,12 @@ def export(
                 "matplotlib trellis-...whl or pipx inject trellis matplotlib"
             ) from None
         try:
-            size = inches(width)
+            inches(width)
         except ValueError as error:
             raise UserError(f"--width: {error}") from None
         try:
             with readable(directory):
-                written = write(directory, folder or target / "export", only or (), size)
+                written = write(directory, folder or target / "export", only or (), width, str(folder or ""))
         except ResultsError as error:
             raise UserError(str(error)) from None
         for trouble in written.troubles:

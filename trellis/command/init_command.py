@@ -55,7 +55,7 @@ _SEEDS: Final = (1, 1000)
 
 
 class Churn(StrEnum):
-    """How peers come and go."""
+    """The ways in which peers come and go."""
 
     NONE = "none"
     POISSON = "poisson"

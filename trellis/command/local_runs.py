@@ -1,4 +1,4 @@
-"""How run directories on this machine stand: state, verdict, size and age."""
+"""The run directories on this machine, with their state, verdict, size and age."""
 
 from __future__ import annotations
 

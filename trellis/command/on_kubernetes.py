@@ -123,7 +123,7 @@ class _Course:
         self._waiting = Waiting(self._release, options.patience, conductor)
         self._screen = Screen(err)
         self._began = False
-        """Whether there may be data on the volume."""
+        """This is true if there may be data on the volume."""
 
     def run(self, spec: ExperimentSpec, folder: Path) -> int:
         from trellis.command.release.errors import ReleaseError

@@ -27,7 +27,8 @@ def prospect(trials: Sequence[Trial], checked: Checked, tries: bool) -> dict[str
     `sizes` has the least and the most rows of each table of a plan, of the plans that were drawn; `trial_s`
     the shortest and the longest trial time; `rtt_ms` is as of `expected_rtts`. `expected` has processor time
     and memory: the trials whose costs are known, the sum of their processor time, the most
-    memory of one trial, the systems of the others, and in `why_not` why nothing is known of their variants.
+    memory of one trial, in `not_counted` the keys of these whose effect is in neither, the systems of the
+    others, and in `why_not` why nothing is known of their variants.
     With `tries`, each of these is tried with few peers; `tried` has those that were, and `not_tried` the
     others, each with the reason.
     """
@@ -46,6 +47,7 @@ def prospect(trials: Sequence[Trial], checked: Checked, tries: bool) -> dict[str
             "trials": len(known),
             "processor_s": round(sum(cost.processor_s for cost in known), 1) if known else None,
             "memory_bytes": round(max(cost.memory_bytes for cost in known)) if known else None,
+            "not_counted": _not_counted(trials, costs, are_tried),
             "not_measured": sorted(
                 {t.spec.system.name for t, cost in zip(trials, costs, strict=True) if cost is None}
             ),
@@ -53,6 +55,18 @@ def prospect(trials: Sequence[Trial], checked: Checked, tries: bool) -> dict[str
         }
         | ({"tried": are_tried, "not_tried": not_tried} if tries else {}),
     }
+
+
+def _not_counted(trials: Sequence[Trial], costs: Sequence[Cost | None], tried: Sequence[str]) -> list[str]:
+    """Return the keys whose effect is in no cost of trials that were not tried."""
+    from trellis.expected_cost import not_counted
+
+    told = (
+        trial.spec
+        for trial, cost in zip(trials, costs, strict=True)
+        if cost is not None and trial.variant.name not in tried
+    )
+    return sorted({key for spec in told for key in not_counted(spec)})
 
 
 def _costs(
@@ -101,16 +115,17 @@ def say_prospect(trials: Sequence[Trial], checked: Checked, tries: bool) -> None
     expected = told["expected"]
     lines = []
     if rtts := told["rtt_ms"]:
-        low, middle, high = (_range(*(float(f"{value:.3g}") for value in of)) for of in rtts.values())
-        lines.append(
-            f"RTTs between two peers: {middle} ms in the median, for nine in ten from {low} to {high} ms"
-        )
+        low, middle, high = (_rtt(*of) for of in rtts.values())
+        lines.append(f"RTTs between two peers: the median is {middle}; nine in ten are from {low} to {high}")
     if expected["trials"]:
         memory = expected["memory_bytes"] / 2**30
+        some = f" of {expected['trials']:,} of {len(trials):,} trials"
+        whose = some if expected["trials"] < len(trials) else ""
         source = ", in part from trials with few peers" if expected.get("tried") else ""
+        left_out = ", ".join(expected["not_counted"])
         lines.append(
-            f"expected of {expected['trials']:,} of them{source}: "
-            f"{_seconds(expected['processor_s'])} of processor time, {memory:.2g} GiB at most for each"
+            f"expected{whose}{source}: {_seconds(expected['processor_s'])} of processor time in all, "
+            f"{memory:.2g} GiB at most for a trial{f'; not counted: {left_out}' if left_out else ''}"
         )
     if expected["why_not"]:
         lines += _reasons("cannot say what these take", expected["why_not"])
@@ -129,6 +144,11 @@ def _reasons(what: str, why: Mapping[str, str]) -> Iterator[str]:
 
 def _range(least: float, most: float) -> str:
     return f"{least:,.6g}" if least == most else f"{least:,.6g} to {most:,.6g}"
+
+
+def _rtt(least: float, most: float) -> str:
+    """Return the RTT in words, of which there may be others in other variants."""
+    return f"{least:.3g} ms" if least == most else f"{least:.3g} ms ({most:.3g} ms in another variant)"
 
 
 def _seconds(time: float) -> str:

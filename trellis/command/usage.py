@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, Final
 
 import typer
@@ -89,6 +92,14 @@ _VALUES_OF: Final = {
     ("traces", "--to"): "http://localhost:4317",
 }
 """The values of options that mean something else at a command."""
+_MEANT: Final = {
+    **dict.fromkeys(("--seeds", "--repeat", "--repeats"), "repeat=3"),
+    "--seed": "seed=1",
+    "--peers": "peers=100",
+    "--nodes": "peers=100",
+    "--system": "system.name=vitis",
+}
+"""The options that a user may try for keys of an experiment, with what `--set` takes instead."""
 _WRONG_CALL: Any = typer.BadParameter.__base__
 """The class of the errors of a call, to which Typer gives no name of its own."""
 
@@ -97,12 +108,15 @@ class Commands(TyperGroup):
     """All commands; what is said of a wrong call of one ends with an example of it."""
 
     def invoke(self, ctx: Any) -> Any:
+        given = [*ctx._protected_args, *ctx.args]
         try:
             return super().invoke(ctx)
         except _WRONG_CALL as error:
             # The parser of options raises before the command's own context is there.
             named = error.ctx.command.name if error.ctx is not None else ctx.invoked_subcommand
-            if named in EXAMPLES and not getattr(error, "possibilities", None):
+            if meant := _meant(error, self.commands.get(named), given):
+                error.message, error.possibilities = f"{error.message.rstrip('.')}. Write {meant}", None
+            elif named in EXAMPLES and not getattr(error, "possibilities", None):
                 said = f"{error.message.rstrip('.')}. " if error.message else ""
                 error.message = (
                     f"{said}For example: trellis {example(named, _option(error, self.commands[named]))}"
@@ -123,3 +137,15 @@ def _option(error: Any, command: Any) -> str:
     names = [getattr(error, "option_name", ""), *(getattr(param, "opts", None) or ())]
     taken = {name for each in command.params for name in each.opts}
     return next((name for name in names if name in _VALUES and name in taken), "")
+
+
+def _meant(error: Any, command: Any, given: Sequence[str]) -> str:
+    """Return what to write for an option that is a key of an experiment, if the command has `--set`."""
+    option = getattr(error, "option_name", "")
+    taken = {name for each in getattr(command, "params", ()) for name in each.opts}
+    if option not in _MEANT or option in taken or "--set" not in taken:
+        return ""
+    key, _, value = _MEANT[option].partition("=")
+    values = [text.partition("=")[2] for text in given if text.startswith(f"{option}=")]
+    values += [after for text, after in pairwise(given) if text == option and not after.startswith("-")]
+    return f"--set {shlex.quote(f'{key}={values[0] if values else value}')}"

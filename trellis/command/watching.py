@@ -24,7 +24,7 @@ _REST = 5.0
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """How something stands now."""
+    """The state of something now."""
 
     lines: list[str]
     ended: bool

@@ -160,27 +160,36 @@ for (const form of document.querySelectorAll("#filter")) {
   function comparisons(indices) {
     const kept = new Set(indices);
     const settings = new Map();
-    for (const [other, base, one, two, verdicts] of told.pairs) {
+    for (const [other, base, one, two, verdicts, amounts, seeds] of told.pairs) {
       const name = `${other} beside ${base}`;
-      if (kept.has(one) && kept.has(two)) settings.set(name, [...(settings.get(name) ?? []), verdicts]);
+      if (kept.has(one) && kept.has(two)) settings.set(name, [...(settings.get(name) ?? []), { verdicts, amounts, seeds }]);
     }
     const more = settings.size - 4;
     const left = more > 0 ? [`${number(more)} more ${more === 1 ? "is" : "are"} compared by the command below.`] : [];
     const said = [...settings].slice(0, 4).map(([name, each]) => {
-      const of = told.titles.map((title, i) => [title, each.map((verdicts) => verdicts[i]).filter((one) => one !== null)])
-        .filter(([, verdicts]) => verdicts.some((verdict) => !verdict.startsWith("equal")))
-        .map(([title, verdicts]) => `${title} ${counted(verdicts, each.length)}`);
+      const of = told.titles.map((title, i) => [title, each.map(({ verdicts, amounts }) => [verdicts[i], amounts[i]]).filter(([verdict]) => verdict !== null)])
+        .filter(([, found]) => found.some(([verdict]) => !verdict.startsWith("equal")))
+        .map(([title, found]) => `${title} ${counted(found, each.length)}`);
       const where = each.length > 1 ? ` in ${each.length} settings` : "";
-      return `${name}${where}: ${of.slice(0, 4).join("; ") || "no difference in the first measures"}.`;
+      const counts = each.map(({ seeds }) => seeds);
+      const [least, most] = [Math.min(...counts), Math.max(...counts)];
+      const seeds = most === 1 ? "one seed" : `${least === most ? number(most) : `${number(least)} to ${number(most)}`} seeds, ± is the 95 % interval`;
+      const chance = most === 1 ? " One seed says nothing of chance." : "";
+      return `${name}${where} (${seeds}): ${of.slice(0, 4).join("; ") || "no difference in the first measures"}.${chance}`;
     });
     return [...said, ...left];
   }
 
-  function counted(verdicts, settings) {
+  function counted(found, settings) {
+    const [[verdict, amount]] = found;
+    if (settings === 1) return amount ? `${verdict}, ${amount}` : verdict;
+    const size = (text) => Math.abs(Number.parseFloat(text.replace(/[+−,]/g, "")));
+    const largest = found.map(([, of]) => of).filter((of) => of).reduce((one, two) => (size(two) > size(one) ? two : one), "0");
+    const most = largest === "0" ? "" : ` (largest ${largest})`;
     const counts = new Map();
-    verdicts.forEach((verdict) => counts.set(verdict, (counts.get(verdict) ?? 0) + 1));
-    if (settings === 1 || counts.size === 1) return verdicts[0] + (settings > 1 ? " in all" : "");
-    return [...counts].sort((a, b) => b[1] - a[1]).map(([verdict, count]) => `${verdict} in ${count}`).join(", ");
+    found.forEach(([of]) => counts.set(of, (counts.get(of) ?? 0) + 1));
+    if (counts.size === 1) return `${verdict} in all${most}`;
+    return [...counts].sort((a, b) => b[1] - a[1]).map(([of, count]) => `${of} in ${count}`).join(", ") + most;
   }
 
   function sayOutcome(indices) {

@@ -163,7 +163,10 @@ def _text(error: ErrorDetails, model: type[BaseModel], values: Any, suggest: boo
         return f"is {given}, but has to be a whole number of bytes, such as {whole_bytes(number)}"
     wanted = _WANTED.get(what.partition("_")[0])
     if wanted and what.rpartition("_")[2] in ("type", "parsing", "float", "attributes"):
-        return f"is {given}, but has to be {wanted}{_as_begun(error, model, values) if suggest else ''}"
+        advice = _as_begun(error, model, values) if suggest else ""
+        if not advice and what.startswith("int_") and (example := missing_key(key)):
+            advice = f', such as "{example}"'
+        return f"is {given}, but has to be {wanted}{advice}"
     return f"is {given}: {error['msg']}"
 
 

@@ -246,10 +246,15 @@ def _check_system(system: Any) -> list[Finding]:
         return []
     _, findings = validate(model, parameters)
     findings += parameter_problems(parameters)
-    return [
-        (("system", "parameters", *key), text.replace("is not a known key", f"is not a parameter of {name}"))
-        for key, text in findings
-    ]
+    return [(("system", "parameters", *key), _of_parameter(text, name)) for key, text in findings]
+
+
+def _of_parameter(text: str, system: str) -> str:
+    """Return what is told of a parameter; if no name is near that of an unknown one, what to do instead."""
+    told = text.replace("is not a known key", f"is not a parameter of {system}")
+    if told == text or "Known: " not in told:
+        return told
+    return f"{told}. Name one of these or remove it; `trellis systems {system}` explains them"
 
 
 def _check_combination(spec: TrialSpec, broken: AbstractSet[str | int] = frozenset()) -> list[Finding]:

@@ -109,6 +109,8 @@ Runtime = Annotated[Virtual | Processes | Kubernetes, Field(discriminator="kind"
 
 
 class TelemetrySpec(_Model):
+    """The metrics that hosts write beside the traces of operations, which are always written."""
+
     metrics_interval: Duration = Field(5.0, ge=0.1, description="how often hosts write their metrics")
 
 

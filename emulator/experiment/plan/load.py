@@ -1,4 +1,4 @@
-"""The load of a plan: how much its peers are asked for, in two numbers that trials' costs grow with."""
+"""The load of a plan: the numbers that the cost of a trial grows with."""
 
 from __future__ import annotations
 
@@ -14,18 +14,21 @@ _ONE_EACH = ("lookups", "gets", "puts")
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """How much the peers of a plan are asked for."""
+    """The time that the peers of a plan are up, and how much they are asked for."""
 
     deliveries: int
     """Each event to each subscriber of its topic, an event without a topic to each peer, and one for each
     lookup, get and put."""
     subscriptions: int
+    peer_s: float
+    """The seconds that peers are up, summed over all sessions."""
 
 
 def load(plan: Plan) -> Load:
     """Return the load of a plan."""
     subscriptions = int(plan.subscriptions.num_rows) if "subscriptions" in plan.tables else 0
-    return Load(_deliveries(plan), subscriptions)
+    lasts = pc.subtract(plan.sessions["end_s"], plan.sessions["start_s"])
+    return Load(_deliveries(plan), subscriptions, float(pc.sum(lasts).as_py() or 0.0))
 
 
 def _deliveries(plan: Plan) -> int:

@@ -28,7 +28,7 @@ class Results:
         self._selector = selector
         self._token: str | None = None
         self._forwards = False
-        """Whether the proxy was found not to reach the service."""
+        """This is true if the proxy was found not to reach the service."""
 
     @contextmanager
     def read(self, path: str) -> Iterator[urllib3.BaseHTTPResponse]:
