@@ -30,7 +30,7 @@ class Spread:
     upto: float = 1.0
     """The share beyond which a curve is not drawn."""
     counted: bool = False
-    """This is true if values are whole numbers, of which the share at each is shown, not up to each."""
+    """This is true if values are whole numbers, whose share at each is shown and not that up to each."""
     shares: Mapping[str, float] = field(default_factory=dict)
     """The measures that are the share up to a value, with that value. A paper's numbers stand there."""
 
