@@ -102,6 +102,7 @@ def test_a_valid_run_says_so_first_and_then_where_the_report_is(trellis, file):
     assert result.exit_code == 0
     assert result.stdout.splitlines() == ["valid", f"report: {the_run()}/report/index.html"]
     assert "vitis-1: valid" in result.stderr
+    assert f"watch it: trellis open {the_run()}\n" in result.stderr
     assert "counting" in result.stderr
     assert "gateway_hops: 5" in (the_run() / "experiment.yaml").read_text()
 
