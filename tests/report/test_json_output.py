@@ -81,7 +81,9 @@ def test_validate_tells_what_would_run(tmp_path: Path) -> None:
             "trials": 6,
             "processor_s": 2.0,
             "memory_bytes": 181867561,
+            "not_counted": [],
             "not_measured": [],
+            "why_not": {},
         },
     }
 
