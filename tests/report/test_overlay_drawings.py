@@ -131,7 +131,7 @@ def test_page_and_export_have_the_drawing(make_run: MakeRun, tmp_path: Path) -> 
     page = write_report(run).read_text()
     assert page.count('<figure class="graph"') == 2
     assert "The overlay of vitis, friends 4" in page
-    written = export(run, tmp_path / "out", ["overlay-1"], 3.3)
+    written = export(run, tmp_path / "out", ["overlay-1"], "3.3in")
     assert sorted(written.files) == ["overlay-1.csv", "overlay-1.pdf", "overlay-1.svg"]
     assert (tmp_path / "out/overlay-1.csv").read_text().startswith("kind,peer,neighbour\n")
 
