@@ -95,7 +95,7 @@ def test_black_holes_in_processes_pass_nothing_on_in_their_time_and_all_else_at_
         first = dict[Handled, tuple[float, int]]()
         for at, event, sender, peer in copies:
             first.setdefault((peer, event), (at, sender))
-        # What goes back to the peer from which the event came first is not passed on.
+        # A peer does not pass an event on to the peer from which it came first.
         passed = {
             (sender, event)
             for _, event, sender, peer in copies

@@ -29,7 +29,7 @@ from analysis.report.shown import Shown
 SYSTEMS = ["vitis", "rvr"]
 OF_SYSTEMS = {"system.name": SYSTEMS}
 MANY = list(dict.fromkeys([*MEASURES, *own_measures()]))[:72]
-"""As many measures as a run under churn and faults has."""
+"""These are as many measures as a run under churn and faults has."""
 MODELS = ["static", "poisson", "skype", "gnutella", "weibull", "pareto", "avt"]
 
 

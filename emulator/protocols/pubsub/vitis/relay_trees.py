@@ -60,7 +60,6 @@ class RelayTrees(RelayListener):
         """`lifetime` is how long a relay link lasts without renewal, in seconds."""
         self._environment = environment
         self._overlay = overlay
-        self._lifetime = lifetime
         rows = environment.shared(PeerRows)
         self._row = rows.row(environment.peer)
         self._requests = environment.shared(RelayRequests, rows, lifetime)
@@ -91,7 +90,7 @@ class RelayTrees(RelayListener):
         topics = wanted | self.relayed()
         if topics != self._asked or self._routes_version != self._overlay.routes_version:
             self._choose_above(topics)
-        ends = now + self._lifetime
+        ends = now + self._requests.lifetime
         above = self._requests.above
         place: i64
         for place in range(above.begin(self._row), above.end(self._row)):
@@ -150,7 +149,7 @@ class RelayTrees(RelayListener):
             and not message.addition
             and requests.topics(below.requests[place]) == message.topics
         ):
-            below.ends[place] = now + self._lifetime
+            below.ends[place] = now + self._requests.lifetime
             return
         request = requests.put(message)
         self.take_request(sender, request)
@@ -158,7 +157,7 @@ class RelayTrees(RelayListener):
 
     def take_request(self, sender: int, request: i64) -> None:
         requests, below, now = self._requests, self._requests.below, self._environment.now
-        ends, asked = now + self._lifetime, requests.view(request)
+        ends, asked = now + self._requests.lifetime, requests.view(request)
         topics = asked.topics
         place = below.find(self._row, sender)
         if place == NO_PLACE or below.ends[place] < now:
@@ -208,7 +207,7 @@ class RelayTrees(RelayListener):
             return
         requests, above = self._requests, self._requests.above
         self._asked |= topics
-        ends = self._environment.now + self._lifetime
+        ends = self._environment.now + self._requests.lifetime
         for hop, asked in self._overlay.next_hops(topics).items():
             place = above.find(self._row, hop)
             if place == NO_PLACE:
@@ -224,7 +223,7 @@ class RelayTrees(RelayListener):
     def _fade(self, peer: int, topics: int) -> None:
         """Relay these topics, which are asked for no more over the link to a peer, for `lifetime` more."""
         if topics:
-            self._fading.append(_Fading(peer, topics, self._environment.now + self._lifetime))
+            self._fading.append(_Fading(peer, topics, self._environment.now + self._requests.lifetime))
 
     def _drop_ended(self, now: float) -> None:
         if now > self._earliest:
