@@ -26,7 +26,7 @@ class PeerRanges(ABC):
         self._left: dict[int, list[int]] = {}
         """The begins of ranges that rows have outgrown, by the room in them."""
         self.peers = vec[i64]()
-        """The column that each of them has: the peer at each place."""
+        """The peer at each place, the column that every subclass has."""
 
     @abstractmethod
     def lengthen(self) -> None:
