@@ -19,8 +19,8 @@ from emulator.runtime.progress import Progress
 from emulator.runtime.virtual.run_virtual import run_virtual
 from emulator.testing.witnessed_trials import OWN_SYSTEMS, PARAMETERS, WORKLOADS
 
-PEERS = 20
-PHASES = {"join": "2 s", "settle": "20 s", "measure": "10 s", "drain": "4 s"}
+PEERS = 12
+PHASES = {"join": "2 s", "settle": "10 s", "measure": "8 s", "drain": "4 s"}
 
 
 @pytest.fixture
