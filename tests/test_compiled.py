@@ -91,7 +91,7 @@ def run(specs: list[dict[str, Any]], folder: Path, interpreted: bool) -> tuple[s
 def test_interpreted_and_compiled_give_the_same_messages_and_bytes(serves: str, tmp_path: Path) -> None:
     systems = [name for name in OWN_SYSTEMS if SYSTEMS[name].serves == serves]
     specs = [
-        {"system": {"name": name, "parameters": PARAMETERS.get(name, {})}, "peers": 20, **CHURN}
+        {"system": {"name": name, "parameters": PARAMETERS.get(name, {})}, "peers": 14, **CHURN}
         | SETTINGS[serves]
         | NETWORKS[place % 2]
         for place, name in enumerate(systems)

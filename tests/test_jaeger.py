@@ -1,0 +1,195 @@
+"""A real Jaeger finds what a trial sends it, by the names that its users know, and shows whole trees.
+
+Needs in TRELLIS_JAEGER the program `all-in-one` of Jaeger.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from urllib.error import URLError
+from urllib.parse import urlencode
+from urllib.request import urlopen
+
+import pytest
+from small_trial import trial_spec
+from typer.testing import CliRunner
+
+from emulator.experiment.file.load import load
+from emulator.experiment.file.variants import trials
+from emulator.experiment.run.directory import RunDirectory
+from emulator.experiment.run.runs import create_run
+from emulator.telemetry import names
+from emulator.testing.trial_spans import Span, read_spans
+from emulator.tracing import spans
+from emulator.trials.sweep import about
+from emulator.trials.trial import run_trial
+from trellis.command.cli import app
+
+JAEGER = os.environ.get("TRELLIS_JAEGER", "")
+pytestmark = pytest.mark.skipif(not JAEGER, reason="TRELLIS_JAEGER names no program of Jaeger")
+_LIMIT = 60.0
+_PARTS = (
+    *("collector.grpc-server", "collector.http-server", "collector.otlp.http", "http-server"),
+    *("processor.jaeger-binary.server", "processor.jaeger-compact.server"),
+    *("processor.zipkin-compact.server", "query.grpc-server", "admin.http"),
+)
+"""What else Jaeger listens on, each on a free port of the loopback."""
+EXPERIMENT = """\
+name: traced
+system: vitis
+peers: 12
+workload:
+  subscriptions: {kind: random, topics: 3, per_peer: 2, buckets: 1}
+  publications: {events: 10}
+phases: {join: 2 s, settle: 10 s, measure: 5 s, drain: 3 s}
+"""
+
+
+class Jaeger:
+    """A Jaeger of this test, which keeps traces in memory."""
+
+    def __init__(self, otlp: int, query: int) -> None:
+        self.endpoint = f"http://127.0.0.1:{otlp}"
+        self._query = f"http://127.0.0.1:{query}/api"
+
+    def ask(self, path: str, **asked: Any) -> Any:
+        with urlopen(f"{self._query}/{path}?{urlencode(asked)}", timeout=_LIMIT) as answer:
+            return json.loads(answer.read())["data"]
+
+    def found(self, **asked: Any) -> list[dict[str, Any]]:
+        """Return the traces that a search of the last hour finds."""
+        found: list[dict[str, Any]] = self.ask("traces", lookback="1h", limit=1000, **asked)
+        return found
+
+    def until(self, condition: Callable[[], Any]) -> None:
+        """Wait until this is true. Jaeger answers before it has stored all that it was sent."""
+        deadline = time.monotonic() + _LIMIT
+        while not condition():
+            assert time.monotonic() < deadline, "waited in vain"
+            time.sleep(0.2)
+
+    def answers(self) -> bool:
+        try:
+            return self.ask("services") is not None or True
+        except (URLError, ConnectionError):
+            return False
+
+
+def _free_ports(count: int) -> list[int]:
+    sockets = [socket.socket() for _ in range(count)]
+    for each in sockets:
+        each.bind(("127.0.0.1", 0))
+    ports = [each.getsockname()[1] for each in sockets]
+    for each in sockets:
+        each.close()
+    return ports
+
+
+@pytest.fixture(scope="module")
+def jaeger(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Jaeger]:
+    otlp, query, *others = _free_ports(len(_PARTS) + 2)
+    listening = [f"--{part}.host-port=127.0.0.1:{port}" for part, port in zip(_PARTS, others, strict=True)]
+    listening += [f"--collector.otlp.grpc.host-port=127.0.0.1:{otlp}"]
+    listening += [f"--query.http-server.host-port=127.0.0.1:{query}"]
+    made = Jaeger(otlp, query)
+    with (tmp_path_factory.mktemp("jaeger") / "log").open("wb") as log:
+        program = subprocess.Popen([JAEGER, *listening], stdout=log, stderr=log)
+    try:
+        made.until(made.answers)
+        yield made
+    finally:
+        program.terminate()
+        program.wait(_LIMIT)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> RunDirectory:
+    folder = tmp_path_factory.mktemp("traced")
+    (folder / "traced.yaml").write_text(EXPERIMENT)
+    spec = load(folder / "traced.yaml")
+    run = create_run(spec, folder)
+    (trial,) = trials(spec)
+    run_trial(trial.spec, run.trial(trial.name), lambda _: None, about(trial, "trellis run"))
+    return run
+
+
+def edges(trace: dict[str, Any]) -> Counter[tuple[str, str]]:
+    """Return how often a span of one name is below one of another name, in a trace of Jaeger."""
+    of = {span["spanID"]: span["operationName"] for span in trace["spans"]}
+    above = {
+        span["spanID"]: next((r["spanID"] for r in span["references"] if r["refType"] == "CHILD_OF"), "")
+        for span in trace["spans"]
+    }
+    assert all(parent in of for parent in above.values() if parent), "a parent is missing"
+    return Counter((of.get(above[span], ""), name) for span, name in of.items())
+
+
+def edges_told(told: list[Span]) -> Counter[tuple[str, str]]:
+    """Return the same of spans of one trace in the telemetry of a trial."""
+    of = {span.span: span.name for span in told}
+    return Counter((of.get(span.parent, ""), span.name) for span in told)
+
+
+def test_a_publication_is_found_by_its_name_and_its_tree_is_whole(jaeger: Jaeger, run: RunDirectory) -> None:
+    (trial,) = run.trials()
+    told = read_spans(trial.telemetry)
+    published = {span.trace.hex(): span for span in told if span.name == "publish"}
+    sent = CliRunner().invoke(app, ["traces", str(run.path), "--to", jaeger.endpoint])
+    assert sent.exit_code == 0, sent.output
+    jaeger.until(lambda: len(jaeger.found(service="trellis", operation="publish")) == len(published))
+    traces = {each["traceID"]: each for each in jaeger.found(service="trellis", operation="publish")}
+    assert traces.keys() == published.keys() and len(traces) == 10
+    for number in traces:
+        whole = [span for span in told if span.trace.hex() == number]
+        jaeger.until(lambda n=number, w=whole: len(jaeger.ask(f"traces/{n}")[0]["spans"]) == len(w))
+        assert edges(jaeger.ask(f"traces/{number}")[0]) == edges_told(whole)
+        assert any(span.attributes.get(names.DELIVERED) for span in whole)
+
+
+def test_a_publication_is_found_by_its_topic(jaeger: Jaeger, run: RunDirectory) -> None:
+    """`messaging.*` are the attributes by which people of other systems look for a message."""
+    (trial,) = run.trials()
+    topics = Counter(
+        str(span.attributes["topic"]) for span in read_spans(trial.telemetry) if span.name == "publish"
+    )
+    topic, events = topics.most_common(1)[0]
+    tags = json.dumps({"messaging.operation.type": "send", "messaging.destination.name": topic})
+    jaeger.until(lambda: len(jaeger.found(service="trellis", tags=tags)) == events)
+
+
+def test_a_trial_in_processes_is_one_tree_of_coordinator_and_hosts(
+    jaeger: Jaeger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loose = {f"{name}_p99": "25 s" for name in ("timer_lateness", "delay_error", "session_error")}
+    spec = trial_spec(
+        *("vitis", 6, 1.0),
+        runtime={"kind": "processes", "hosts": 2, "time_scale": 0.5},
+        fidelity=loose | {"loop_stall": "25 s"},
+    )
+    directory = RunDirectory(tmp_path / "told").trial("vitis-1")
+    directory.path.mkdir(parents=True)
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", jaeger.endpoint)
+    spans.begin("coordinator")
+    try:
+        run_trial(spec, directory, lambda _: None)
+    finally:
+        spans.end()
+    number = directory.read_status()["trace"].split("-")[1]
+    jaeger.until(
+        lambda: (
+            sum(span["operationName"] == "finish" for span in jaeger.ask(f"traces/{number}")[0]["spans"]) == 2
+        )
+    )
+    (trace,) = jaeger.ask(f"traces/{number}")
+    assert edges(trace)["", "trial"] == 1
+    assert sum(count for (parent, _), count in edges(trace).items() if not parent) == 1
+    services = {each["serviceName"] for each in trace["processes"].values()}
+    assert services == {"trellis-coordinator", "trellis-host"}
