@@ -8,19 +8,26 @@ from typing import Any
 
 import pytest
 from fleet_toys import PATH, Flood, FloodParameters
+from gossipsub_peer import TOPIC, message
 from realtime_world import LONG, ONE_WAY, Parts, World
 from recorded_telemetry import read
 from small_trial import Outcome, make_plan, run
 
 from emulator.contract.attack import AttackModel
+from emulator.contract.protocol import TopicInterest
 from emulator.experiment.file.spec import TrialSpec
 from emulator.experiment.run.directory import TrialDirectory
 from emulator.faults.attacks import Delay, Duplication, Garbage, Replay
+from emulator.faults.mesh_attacks import MeshSybil
 from emulator.fleet.processes import run_processes
 from emulator.messages.catalogue import decode
+from emulator.messages.message import Message
+from emulator.protocols.pubsub.gossipsub.parameters import GossipSubParameters
+from emulator.protocols.pubsub.gossipsub.system import GossipSub
 from emulator.runtime.hostile_channel import make_hostile
 from emulator.runtime.realtime.session import Session
 from emulator.telemetry import names
+from trellis.v1.gossipsub import TopicGraft, TopicMessage
 from trellis.v1.pubsub import EventData
 
 PEERS, END = 8, 6.0
@@ -176,3 +183,28 @@ def test_a_host_sends_again_and_again_what_an_attacker_replays(tmp_path: Path) -
     world.close()
     assert sent == [EventData(event=7, topic=3, publisher=1, hops=1)] * 2, "the flood passes it on once"
     assert {mark[names.OBSERVED] for mark in told} == {"attack replay"} and len(told) >= 3
+
+
+@pytest.mark.parametrize("publisher", [None, 2])
+def test_a_sybil_in_a_host_grafts_its_target_again_and_again_and_withholds_what_it_is_to_withhold(
+    publisher: int | None, tmp_path: Path
+) -> None:
+    world = World(tmp_path)
+    life = Session(world.host, 0, 0, Random(0))
+    sybil = {"target": 3, "topic": TOPIC, "every": "50 ms", "publisher": publisher}
+    make_hostile(life, MeshSybil.model_validate(sybil), 1, 0.0, LONG)
+    world.host.sessions[0] = life
+    attacker = GossipSub(life.root, GossipSubParameters())
+    attacker.subscribe(TopicInterest(TOPIC))
+    attacker.start([3])
+    attacker.meshes.members[TOPIC][4] = None
+    sender = world.add(1, Parts)
+    sender.environment.send(0, message(7, publisher=1))
+
+    def sent(kind: type[Message]) -> list[int]:
+        parcels = [(passage.receiver, passage.parcel) for passage in world.wire.passages]
+        return [to for to, parcel in parcels if parcel is not None and isinstance(parcel.message, kind)]
+
+    world.run(until=lambda: sent(TopicGraft).count(3) >= 3)
+    world.close()
+    assert sent(TopicMessage) == ([] if publisher is None else [4])

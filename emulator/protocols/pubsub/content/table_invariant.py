@@ -17,7 +17,7 @@ def broken(up: PeersUp) -> Broken | None:
     """Return the first servers that want what their neighbour on a tree does not know, though it has
     acknowledged all that it was told."""
     servers: dict[int, Any] = {}
-    for peer, server in up.parts(PubSub):
+    for peer, server in up.parts(PubSub):  # type: ignore[type-abstract]  # it is looked for, and not made
         trees = getattr(server, "trees", None)
         if isinstance(trees, FilterTrees):
             servers[peer] = trees.trees
