@@ -22,13 +22,17 @@ from analysis.measures.asked_counts import set_zeros
 from analysis.measures.catalogue import own_measures
 from analysis.measures.measure_run import Measured, measure_all
 from analysis.measures.series import add_series
-from analysis.pipeline import has_much, read_whole, trace_bytes
+from analysis.pipeline import read_whole, trace_bytes
 from analysis.summary import summarize
 from analysis.tables.build_tables import tables_on_demand
 from analysis.tables.reconciliation import Found, reconcile
 from emulator.experiment.file.expectation import Expectation
 from emulator.experiment.file.spec import ExperimentSpec
 from emulator.experiment.run.directory import RunDirectory
+
+_MUCH_TELEMETRY = 50 << 20
+"""The least bytes of traces for which compiling saves more than it costs: more than for an analysis, because
+few queries are asked."""
 
 
 def judge(run: RunDirectory, tell: Tell, spark: SparkSession | None = None) -> dict[str, Any]:
@@ -48,7 +52,7 @@ def judge(run: RunDirectory, tell: Tell, spark: SparkSession | None = None) -> d
             measured = _measure(experiment, ready, stages, spark, found)
         elif is_measured:
             stages.begin(STARTING)
-            with spark_session(optimize=has_much(size)) as own:
+            with spark_session(optimize=size > _MUCH_TELEMETRY) as own:
                 measured = _measure(experiment, ready, stages, own, found)
         stages.begin(SUMMARY)
         compared = {record.name: reconcile(record, found) for record in ready} if is_measured else {}

@@ -8,18 +8,26 @@ from typing import Any
 
 import pytest
 from fleet_toys import PATH, Flood, FloodParameters
-from realtime_world import LONG, World
+from gossipsub_peer import TOPIC, message
+from realtime_world import LONG, ONE_WAY, Parts, World
 from recorded_telemetry import read
 from small_trial import Outcome, make_plan, run
 
+from emulator.contract.attack import AttackModel
+from emulator.contract.protocol import TopicInterest
 from emulator.experiment.file.spec import TrialSpec
 from emulator.experiment.run.directory import TrialDirectory
-from emulator.faults.attacks import Duplication, Garbage
+from emulator.faults.attacks import Delay, Duplication, Garbage, Replay
+from emulator.faults.mesh_attacks import MeshSybil
 from emulator.fleet.processes import run_processes
 from emulator.messages.catalogue import decode
+from emulator.messages.message import Message
+from emulator.protocols.pubsub.gossipsub.parameters import GossipSubParameters
+from emulator.protocols.pubsub.gossipsub.system import GossipSub
 from emulator.runtime.hostile_channel import make_hostile
 from emulator.runtime.realtime.session import Session
 from emulator.telemetry import names
+from trellis.v1.gossipsub import TopicGraft, TopicMessage
 from trellis.v1.pubsub import EventData
 
 PEERS, END = 8, 6.0
@@ -111,16 +119,21 @@ def test_black_holes_in_processes_pass_nothing_on_in_their_time_and_all_else_at_
         assert any(sender == ATTACKERS[0] for _, event, sender, _ in copies if event == OWN)
 
 
+def attacker(world: World, kind: AttackModel) -> None:
+    """Make peer 0 an attacker that floods peers 3 and 4, which are at another host."""
+    life = Session(world.host, 0, 0, Random(0))
+    make_hostile(life, kind, 1, 0.0, LONG)
+    flood = Flood(life.root, FloodParameters(period=1000))
+    flood.known = {3, 4}
+    world.host.sessions[0] = life
+
+
 @pytest.mark.parametrize("kind", [Duplication(copies=3), Garbage()], ids=lambda kind: kind.kind)
 def test_a_host_sends_over_the_wire_what_an_attack_makes_of_a_message(
     kind: Duplication | Garbage, tmp_path: Path
 ) -> None:
     world = World(tmp_path)
-    life = Session(world.host, 0, 0, Random(0))
-    make_hostile(life, kind, 1, 0.0, LONG)
-    attacker = Flood(life.root, FloodParameters(period=1000))
-    attacker.known = {3, 4}
-    world.host.sessions[0] = life
+    attacker(world, kind)
     event = EventData(event=7, topic=3, publisher=1, payload=b"content")
     sender = world.join(1)
     world.host.sessions[1].operate("publish", {}, lambda: sender.environment.send(0, event))
@@ -140,3 +153,58 @@ def test_a_host_sends_over_the_wire_what_an_attack_makes_of_a_message(
     world.close()
     assert {mark[names.OBSERVED] for mark in told} == {f"attack {kind.kind}"}
     assert len(told) == (2 if isinstance(kind, Duplication) else 1)
+
+
+def test_a_host_passes_on_what_an_attacker_delays_when_its_time_is_over(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    attacker(world, Delay.model_validate({"by": "300 ms"}))
+    sender = world.join(1)
+    began = world.host.clock.now()
+    event = EventData(event=7, topic=3, publisher=1)
+    world.host.sessions[1].operate("publish", {}, lambda: sender.environment.send(0, event))
+    world.run(until=lambda: len(world.wire.passages) == 2)
+    assert {passage.receiver for passage in world.wire.passages} == {3, 4}
+    assert all(passage.sent_ns / 1e9 - began >= ONE_WAY + 0.3 for passage in world.wire.passages)
+    told = [read(span.attributes) for span in world.spans() if span.name == names.OBSERVATION]
+    world.close()
+    assert [mark[names.OBSERVED] for mark in told] == ["attack delay"] * 2
+
+
+def test_a_host_sends_again_and_again_what_an_attacker_replays(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    attacker(world, Replay.model_validate({"every": "50 ms"}))
+    sender = world.add(1, Parts)
+    event = EventData(event=7, topic=3, publisher=1)
+    sender.environment.send(0, event)
+    world.run(until=lambda: len(sender.heard) == 3)
+    assert sender.heard == [("", 0, event)] * 3
+    sent = [decode("EventData", envelope.payload) for envelope in world.wire.batch().envelopes]
+    told = [read(span.attributes) for span in world.spans() if span.name == names.OBSERVATION]
+    world.close()
+    assert sent == [EventData(event=7, topic=3, publisher=1, hops=1)] * 2, "the flood passes it on once"
+    assert {mark[names.OBSERVED] for mark in told} == {"attack replay"} and len(told) >= 3
+
+
+@pytest.mark.parametrize("publisher", [None, 2])
+def test_a_sybil_in_a_host_grafts_its_target_again_and_again_and_withholds_what_it_is_to_withhold(
+    publisher: int | None, tmp_path: Path
+) -> None:
+    world = World(tmp_path)
+    life = Session(world.host, 0, 0, Random(0))
+    sybil = {"target": 3, "topic": TOPIC, "every": "50 ms", "publisher": publisher}
+    make_hostile(life, MeshSybil.model_validate(sybil), 1, 0.0, LONG)
+    world.host.sessions[0] = life
+    attacker = GossipSub(life.root, GossipSubParameters())
+    attacker.subscribe(TopicInterest(TOPIC))
+    attacker.start([3])
+    attacker.meshes.members[TOPIC][4] = None
+    sender = world.add(1, Parts)
+    sender.environment.send(0, message(7, publisher=1))
+
+    def sent(kind: type[Message]) -> list[int]:
+        parcels = [(passage.receiver, passage.parcel) for passage in world.wire.passages]
+        return [to for to, parcel in parcels if parcel is not None and isinstance(parcel.message, kind)]
+
+    world.run(until=lambda: sent(TopicGraft).count(3) >= 3)
+    world.close()
+    assert sent(TopicMessage) == ([] if publisher is None else [4])

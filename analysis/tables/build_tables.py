@@ -13,6 +13,7 @@ some kinds of workload have, and packages add others (`docs/measures.md`).
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -45,10 +46,10 @@ from analysis.tables.observations import (
     unmeasured,
 )
 from analysis.tables.offered import of_kinds
-from analysis.tables.plan import read_plan
 from analysis.tables.reconciliation import Found
 from analysis.tables.regions import have_regions, regions
 from analysis.tables.roles import attackers, roles
+from analysis.tables.roots import ROOTS
 from analysis.tables.sessions import sessions
 from analysis.tables.table_files import PassingFiles, TableFiles
 from analysis.tables.telemetry_tables import Telemetry, write_telemetry
@@ -126,8 +127,6 @@ def _read(
     if found is not None:
         found += telemetry.found
     stages.begin(TABLES)
-    tables["subscriptions"] = read_plan(spark, records, "subscriptions")
-    tables["publications"] = read_plan(spark, records, "publications")
     tables["roles"] = roles(spark, records)
     if any(record.spec.attackers is not None for record in records):
         tables["attackers"] = attackers(spark, records)
@@ -164,16 +163,23 @@ def _write(
 ) -> None:
     """Write all tables after the telemetry. A table that only some workloads have is empty without them."""
     write = making.write
+    for planned in ("subscriptions", "publications"):
+        making.read(planned, partial(making.plan, planned))
     if "observations" not in making:
         write("observations", lambda: observations(spark, records), *_OBSERVATION)
     if "completions" not in making:
         write("completions", lambda: completions(spark, records), *_COMPLETION)
-    write("operations", lambda: _operations(making["hops"]), "at_s", "trace")
+    if isinstance(making, TablesOnDemand):
+        write(ROOTS, lambda: _roots(making["hops"]), "at_s", "trace")
+        write("operations", lambda: _operations(making[ROOTS], making["hops"]), "at_s", "trace")
+    else:
+        write("operations", lambda: _operations(_roots(making["hops"]), making["hops"]), "at_s", "trace")
     write("counters", lambda: peers.counters(making), "peer", *_MESSAGE)
     write("links", lambda: peers.links(making), "moment", "peer", "channel", "neighbour", "kind")
-    planned_sessions = read_plan(spark, records, "sessions")
     write(
-        "sessions", lambda: sessions(spark, planned_sessions, making, records), "peer", "session", "start_s"
+        "sessions",
+        lambda: sessions(spark, making.plan("sessions"), making, records),
+        *("peer", "session", "start_s"),
     )
     write("absences", lambda: absences(making), "from_s", "host", "peer")
     write("states", lambda: peers.states(making), "name", "moment", "peer", "channel", "at_s")
@@ -218,8 +224,17 @@ def _write_interests(records: list[TrialRecord], making: TablesInMaking, known: 
         making.write_nothing("interests", INTERESTS)
 
 
-def _operations(hops: DataFrame) -> DataFrame:
+def _roots(hops: DataFrame) -> DataFrame:
     """Return one row a trace whose root is an operation; a delivery alone is none."""
+    return (
+        hops.where((F.col("parent").isNull()) & (F.col("message") != names.DELIVERY))
+        .withColumnsRenamed({"message": "operation", "sent_s": "at_s"})
+        .select(*_OPERATION)
+    )
+
+
+def _operations(roots: DataFrame, hops: DataFrame) -> DataFrame:
+    """Return the operations with the messages that each of them caused."""
     keys = ["trial", "trace"]
     caused = (
         hops.where("sender is not null")
@@ -232,10 +247,7 @@ def _operations(hops: DataFrame) -> DataFrame:
         )
     )
     return (
-        hops.where((F.col("parent").isNull()) & (F.col("message") != names.DELIVERY))
-        .withColumnsRenamed({"message": "operation", "sent_s": "at_s"})
-        .select(*_OPERATION)
-        .join(caused, keys, "left")
+        roots.join(caused, keys, "left")
         .na.fill(0, ["messages", "bytes", "depth"])
         .withColumn("last_s", F.coalesce("last_s", "at_s"))
     )

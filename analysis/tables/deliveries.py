@@ -11,6 +11,7 @@ from pyspark.sql import functions as F
 from analysis.engine.one_partition import few, gathered
 from analysis.otlp.message_kinds import EVENT, NOTIFICATION
 from analysis.tables.roles import with_role, without_attackers
+from analysis.tables.roots import begun
 
 JOIN_GRACE_S = 10.0
 """The seconds by which a peer must have joined, or subscribed while up, before an event that counts (Vitis,
@@ -28,7 +29,7 @@ def published(tables: Tables) -> DataFrame:
     """Return one row for each event that was published: trial, trace, event, topic, publisher,
     published_s."""
     return (
-        tables["operations"]
+        begun(tables)
         .where("operation = 'publish'")
         .select(
             "trial",

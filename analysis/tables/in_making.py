@@ -58,6 +58,10 @@ class TablesInMaking(RunTables):
         """Have a table made and written."""
         self._tables[name] = self._pool.submit(made)
 
+    def read(self, name: str, made: Callable[[], DataFrame]) -> None:
+        """Have a table made that needs no writing."""
+        self._begin(name, made)
+
     def write(
         self,
         name: str,
@@ -140,7 +144,7 @@ class TablesInMaking(RunTables):
         return self._records
 
     def plan(self, name: str) -> DataFrame:
-        return read_plan(self.spark, list(self._records), name)
+        return self._files.plan(self.spark, self._records, name)
 
     def serve(self, *measures: str) -> bool:
         return self._asked is None or not self._asked.isdisjoint(measures)

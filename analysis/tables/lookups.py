@@ -20,6 +20,7 @@ from analysis.engine.one_partition import few
 from analysis.tables.closest import Homes
 from analysis.tables.identifiers import Home, homes
 from analysis.tables.roles import without_attackers
+from analysis.tables.roots import begun
 from emulator.contract.identifiers import Ring, decode
 from emulator.network.build_network import build_network
 from emulator.network.peer_network import Network
@@ -73,7 +74,7 @@ def lookups(tables: RunTables) -> DataFrame:
     """
     planned, peers = tables.plan("lookups"), tables.plan("peers")
     keys = ["trial", "lookup"]
-    asked = without_attackers(tables["operations"].where("operation = 'lookup'"), tables)
+    asked = without_attackers(begun(tables).where("operation = 'lookup'"), tables)
     issued = asked.select(*keys, F.col("peer").alias("origin"), "at_s")
     first = F.min(F.struct("handled_s", "peer", "hops"))
     arrived = (
@@ -134,7 +135,7 @@ def _of_overlay(tables: Tables) -> DataFrame:
 
 def _messages_by_channel(tables: Tables, trials: list[str]) -> dict[tuple[str, str], int]:
     """Return how many messages of lookups were sent: (trial, channel) -> number."""
-    issued = tables["operations"].where("operation = 'lookup'").select("trial", "trace")
+    issued = begun(tables).where("operation = 'lookup'").select("trial", "trace")
     counted = (
         tables["hops"]
         .where(F.col("trial").isin(trials) & F.col("sender").isNotNull())

@@ -9,6 +9,7 @@ from pyspark.sql import functions as F
 
 from analysis.contract.trials import TrialRecord, host_frame
 from analysis.engine.one_partition import few, gathered
+from analysis.tables.roots import begun
 from analysis.tables.telemetry import read_spans
 from emulator.faults.network_faults import FAULT
 
@@ -31,14 +32,12 @@ def sessions(
     hosts = few(host_frame(spark, records))
     lost = hosts.where("lost_at_s is not null").select("trial", "host", "lost_at_s")
     in_order = Window.partitionBy(*_KEY).orderBy("start_s", "host")
-    joins = (
-        tables["operations"].where("operation = 'join'").select(*_KEY, "host", F.col("at_s").alias("start_s"))
-    )
+    joins = begun(tables).where("operation = 'join'").select(*_KEY, "host", F.col("at_s").alias("start_s"))
     if any(fault.keeps_state for record in records for fault in record.spec.faults):
         joins = joins.unionByName(_returns(spark, planned, joins, tables, records))
     joins = joins.withColumn("again_s", F.lead("start_s").over(in_order))
     leaves = (
-        tables["operations"]
+        begun(tables)
         .where("operation = 'leave'")
         .groupBy(*_KEY)
         .agg(F.sort_array(F.collect_list(F.struct("at_s", "graceful"))).alias("leaves"))

@@ -4,14 +4,17 @@ data."""
 from __future__ import annotations
 
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from uuid import uuid4
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
+from analysis.contract.trials import TrialRecord
 from analysis.engine.literal_reader import literal_reader
 from analysis.engine.one_partition import gathered, is_for_little
+from analysis.tables.plan import can_unite, read_plan, read_united, unite_plans
 
 _UNFINISHED = ".{}.{}.unfinished"
 _ESCAPED = frozenset("\"#%'*/:=?\\\x7f{[]^" + "".join(map(chr, range(1, 32))))
@@ -37,6 +40,10 @@ class TableFiles:
     def part(self, table: str, trial: str, number: int, task: int) -> Path:
         """Return the file for a part of a trial's rows that a task writes itself, as they come."""
         return self._folder.resolve() / table / f"trial={_escaped(trial)}" / f"part-{number:05}.parquet"
+
+    def plan(self, spark: SparkSession, records: Sequence[TrialRecord], table: str) -> DataFrame:
+        """Return a table of the plans of these trials, with a column `trial`."""
+        return read_plan(spark, list(records), table)
 
     def remove_unfinished(self, table: str) -> None:
         """Remove the files that tasks which were killed left behind."""
@@ -82,6 +89,15 @@ class PassingFiles(TableFiles):
     def part(self, table: str, trial: str, number: int, task: int) -> Path:
         """Return the file for all rows that a task writes itself."""
         return self._folder.resolve() / table / f"part-{task:05}.parquet"
+
+    def plan(self, spark: SparkSession, records: Sequence[TrialRecord], table: str) -> DataFrame:
+        """Return a table of the plans of these trials from one file of all of them."""
+        if not can_unite(table):
+            return read_plan(spark, list(records), table)
+        file = self._folder.resolve() / f"plan-{table}.parquet"
+        if not file.exists():
+            unite_plans(records, table, file)
+        return read_united(spark, table, file)
 
     def write(self, frame: DataFrame, table: str, *keys: str) -> DataFrame:
         """Write a table, and return it as it can be read again."""

@@ -131,4 +131,5 @@ KADEMLIA_STORE: Final = System(
     _create,
     serves="values",
     takes_identifiers=True,
+    invariants=KADEMLIA.invariants,
 )

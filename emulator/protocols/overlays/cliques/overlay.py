@@ -61,6 +61,11 @@ class Cliques(Membership):
         return self._own_clique.view
 
     @property
+    def changed_at(self) -> float:
+        """The time at which this server took its view (s of trial time)."""
+        return self._own_clique.changed_at
+
+    @property
     def mates(self) -> list[int]:
         """The other members of this server's clique."""
         return self._own_clique.mates

@@ -10,6 +10,7 @@ from typing import Final
 from mypy_extensions import mypyc_attr
 
 from emulator.contract.identifiers import BITS, Xor
+from emulator.contract.invariants import Invariant
 from emulator.contract.protocol import Contact, Environment, Message, Overlay
 from emulator.contract.system import OverlayKind
 from emulator.protocols.overlays.kademlia.carrying import Carrying
@@ -51,7 +52,8 @@ class Kademlia(Overlay):
         )
         self._k = parameters.k
         self._tell_found = parameters.tell_found
-        self._started = 0.0
+        self.started_at = 0.0
+        """The time at which this peer started to join (s of trial time)."""
         self._beside: list[Contact] = []
         """The closest contacts that applications were told of, the closest first."""
         me = Contact(environment.peer, self.identifier)
@@ -77,7 +79,7 @@ class Kademlia(Overlay):
 
     def start(self, contacts: Sequence[int]) -> None:
         self.move_to(self.identifier)
-        self._started = self.environment.now
+        self.started_at = self.environment.now
         self._refresh.start()
         self._join.start(contacts)
 
@@ -117,7 +119,7 @@ class Kademlia(Overlay):
 
     def _joined(self) -> None:
         self._carrying.release()
-        self._refresh.refresh(self._started)
+        self._refresh.refresh(self.started_at)
 
     def _grown(self) -> None:
         self._refresh.refresh(self.environment.now)
@@ -164,10 +166,17 @@ class Kademlia(Overlay):
         self.application_of(message).deliver(key, message, origin, hops)
 
 
+_SUBTREES: Final = Invariant(
+    "subtrees_are_known",
+    "Each peer that has been up for 10 s knows somebody in each of its subtrees in which such a peer is "
+    "(section 2).",
+    "emulator.protocols.overlays.kademlia.subtree_invariant:broken",
+)
 KADEMLIA: Final = OverlayKind(
     "kademlia",
     "Kademlia",
     "Maymounkov, Mazieres: Kademlia: A peer-to-peer information system based on the XOR metric, IPTPS 2002",
     KademliaParameters,
     Kademlia,
+    invariants=(_SUBTREES,),
 )

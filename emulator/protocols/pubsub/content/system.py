@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from emulator.contract.invariants import Invariant
 from emulator.contract.protocol import Application, Environment
 from emulator.contract.system import System
 from emulator.protocols.pubsub.content.parameters import ContentParameters
@@ -18,9 +19,13 @@ def content_system(
     create: Callable[[Environment, Any], Application],
     layout: str,
     misfits: str = "",
+    invariants: Sequence[Invariant] = (),
 ) -> System:
     """Return the `System` of servers that know the attributes in its parameters."""
-    return System(name, title, paper, parameters, create, "content", _attributes, layout, misfits)
+    return System(
+        *(name, title, paper, parameters, create, "content", _attributes, layout, misfits),
+        invariants=invariants,
+    )
 
 
 def _attributes(parameters: ContentParameters) -> dict[str, tuple[float, float]]:

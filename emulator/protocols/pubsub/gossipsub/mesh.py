@@ -56,6 +56,8 @@ class Meshes:
         self._tells = bool(parameters.tell_mesh)
         self.members: dict[int, dict[int, None]] = {}
         """The members of each topic that this peer subscribes to."""
+        self.changed_at: dict[int, float] = {}
+        """The time at which each of these meshes changed last."""
         self._backoffs: dict[int, dict[int, float]] = {}
         """The ends of the backoffs that peers were told or told, by topic."""
         environment.handle(TopicGraft, self._on_graft)
@@ -70,6 +72,7 @@ class Meshes:
         if topic in self.members:
             return
         self.members[topic] = {}
+        self.changed_at[topic] = self._environment.now
         chosen = [peer for peer in fanout if self._may_graft(topic, peer)][: self._degree]
         for peer in chosen:
             self._graft(topic, peer)
@@ -80,10 +83,12 @@ class Meshes:
         for peer in list(self.of(topic)):
             self._prune(topic, peer, backoff=self._leave_backoff, exchange=True)
         self.members.pop(topic, None)
+        self.changed_at.pop(topic, None)
 
     def clear(self) -> None:
         """Forget all meshes, because this peer is down."""
         self.members.clear()
+        self.changed_at.clear()
 
     def drop(self, peer: int) -> None:
         """Remove a peer that is connected no longer from all meshes."""
@@ -243,6 +248,7 @@ class Meshes:
 
     def _add(self, topic: int, peer: int) -> None:
         self.members[topic][peer] = None
+        self.changed_at[topic] = self._environment.now
         self._scores.graft(peer, topic, self._environment.now)
         if self._tells:
             self._environment.record(JOINED, topic, subject=peer)
@@ -251,6 +257,7 @@ class Meshes:
         mesh = self.members.get(topic)
         if mesh is not None and peer in mesh:
             del mesh[peer]
+            self.changed_at[topic] = self._environment.now
             self._scores.prune(peer, topic)
             if self._tells:
                 self._environment.record(LEFT, topic, subject=peer)

@@ -11,6 +11,7 @@ from typing import ClassVar, Final
 
 from mypy_extensions import mypyc_attr
 
+from emulator.contract.invariants import Invariant
 from emulator.contract.protocol import Environment, Event, Gauge, Interest, PubSub
 from emulator.contract.system import System
 from emulator.protocols.gossip.view_invariant import VIEWS
@@ -276,6 +277,12 @@ class GossipSub(PubSub, ConnectionListener):
             self.environment.drop(IDontWant, "its sender sent too many in a heartbeat")
 
 
+_MESHES: Final = Invariant(
+    "mesh_links_have_two_ends",
+    "Who is in a peer's mesh has that peer in its own, between connected peers, where neither mesh has "
+    'changed for 2 s (gossipsub v1.0, "Mesh Maintenance").',
+    "emulator.protocols.pubsub.gossipsub.mesh_invariant:broken",
+)
 GOSSIPSUB: Final = System(
     name="gossipsub",
     title="GossipSub, meshes of topics with gossip",
@@ -283,5 +290,5 @@ GOSSIPSUB: Final = System(
     parameters=GossipSubParameters,
     create=GossipSub,
     misfits="emulator.protocols.pubsub.gossipsub.parameters:misfits",
-    invariants=(VIEWS,),
+    invariants=(VIEWS, _MESHES),
 )

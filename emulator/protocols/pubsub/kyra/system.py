@@ -9,8 +9,10 @@ from typing import Final
 from emulator.contract.protocol import Environment, Event, Interest, PubSub
 from emulator.contract.recent import Recent
 from emulator.protocols.overlays.cliques.overlay import Cliques
+from emulator.protocols.overlays.cliques.view_invariant import CLIQUES
 from emulator.protocols.pubsub.content.space import NO_EVENT, EventSpace
 from emulator.protocols.pubsub.content.system import content_system
+from emulator.protocols.pubsub.content.table_invariant import TABLES
 from emulator.protocols.pubsub.content.trees import FilterTree, FilterTrees
 from emulator.protocols.pubsub.kyra.epoch import Epoch, epoch_of
 from emulator.protocols.pubsub.kyra.epoch_state import EpochState
@@ -270,4 +272,5 @@ KYRA: Final = content_system(
     Kyra,
     "emulator.layouts.kyra:lay_out_kyra",
     "emulator.layouts.kyra:misfits",
+    (TABLES, *CLIQUES),
 )

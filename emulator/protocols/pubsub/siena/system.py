@@ -10,6 +10,7 @@ from emulator.contract.recent import Recent
 from emulator.protocols.pubsub.content.order import candidates
 from emulator.protocols.pubsub.content.space import Box, EventSpace
 from emulator.protocols.pubsub.content.system import content_system
+from emulator.protocols.pubsub.content.table_invariant import TABLES
 from emulator.protocols.pubsub.content.trees import FilterTree, FilterTrees
 from emulator.protocols.pubsub.siena.parameters import SienaParameters
 from trellis.v1.filters import FilterUpdate, PlacedEvent
@@ -99,4 +100,5 @@ SIENA: Final = content_system(
     Siena,
     "emulator.layouts.trees:lay_out_siena",
     "emulator.layouts.trees:misfits",
+    (TABLES,),
 )
