@@ -49,7 +49,7 @@ def _write(results: Results) -> Iterator[Block]:
     worst = sorted(found, key=lambda label: -_missed_share(found[label]))
     several = len(results.variants) > 1
     if any(each.causes for trials in found.values() for each in trials.values()):
-        yield Lead(_lead(found, worst))
+        yield Lead(_lead(found, worst, len(results.variants)))
         yield Text(told(_CAUSES, results, "Numbers"))
         yield _table(_cause_rows(found), ("Cause", "Missed", "Of the expected"), several)
         if regions := list(_region_rows(found)):
@@ -80,8 +80,8 @@ def _missed_share(trials: Mapping[str, Losses]) -> float:
     return sum(each.causes.total() for each in trials.values()) / expected if expected else 0.0
 
 
-def _lead(found: Mapping[str, Mapping[str, Losses]], worst: Sequence[str]) -> str:
-    """Return the sentence on the variant that missed the largest share."""
+def _lead(found: Mapping[str, Mapping[str, Losses]], worst: Sequence[str], variants: int) -> str:
+    """Return the sentence on the variant that missed the largest share, of those that are drawn."""
     label, trials = worst[0], found[worst[0]].values()
     causes = sum((each.causes for each in trials), Counter[str]())
     cause, count = causes.most_common(1)[0]
@@ -94,6 +94,7 @@ def _lead(found: Mapping[str, Mapping[str, Losses]], worst: Sequence[str]) -> st
         else f"{share} of what was expected was missed"
     )
     beside = f"; {counted(others, 'more variant')} missed some" if others else ""
+    beside += f" (looked at: {len(worst)} of {variants:,} variants)" if len(worst) < variants else ""
     return f"Where messages were lost: {who} ({most}){beside}."
 
 
