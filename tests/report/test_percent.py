@@ -16,7 +16,8 @@ from emulator.experiment.file.json_schema import experiment_schema
 ROOT = Path(__file__).parents[2]
 OF_WHAT_ELSE = frozenset(
     {
-        "correlation", "rate_error", "graceful", "initial", "mean", "size", "publisher", "subscriber", "relay",
+        "correlation", "rate_error", "graceful", "initial", "mean", "size", "publisher", "subscriber",
+        "relay",
     }
 )  # fmt: skip
 """Keys that take percent and are no share of something, are a count from 1 on, or whose name means another

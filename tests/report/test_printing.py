@@ -31,7 +31,8 @@ PRINT = """
   }));
 }</script>
 """
-"""The script leaves the summaries of what is open, and the number of areas with patterns, before, while and after the page is printed."""
+"""The script leaves the summaries of what is open, and the number of areas with patterns, before, while and
+after the page is printed."""
 
 
 def report(folder: Path, models: int) -> Path:
