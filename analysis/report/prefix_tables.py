@@ -1,10 +1,10 @@
 """The slots of tables by prefix that should be filled and are, as in Pastry and Kademlia.
 
 A slot is for peers that share a number of leading digits with a table's peer and have a certain other
-digit after these. It should be filled if there is such a peer: in Kademlia "every node knows of at least one node in
-each of its subtrees, if that subtree contains a node" (Maymounkov and Mazieres, 2002, section 2.1), which are
-slots of binary digits, and Pastry's routing table has a slot for each digit of b bits (Rowstron and Druschel,
-2001, section 2.1).
+digit after these. It should be filled if there is such a peer: in Kademlia "every node knows of at least one
+node in each of its subtrees, if that subtree contains a node" (Maymounkov and Mazieres, 2002, section 2.1),
+which are slots of binary digits, and Pastry's routing table has a slot for each digit of b bits (Rowstron and
+Druschel, 2001, section 2.1).
 """
 
 from __future__ import annotations
