@@ -3,15 +3,17 @@
 Each system is run five times with 40 to 300 peers that are asked for little and for much, each in a process
 of its own, on the virtual clock. The events of four trials are fitted by how many peers and subscriptions
 there are for how long and by the load of the plan, as they are and times the logarithm of the number of
-peers. What tells the fifth trial better counts, if it tells the events of all five within a factor of 1.5; a
-system of which nothing does has no rates. Then each duration among the parameters is doubled in an idle
-trial, which shows the share of events that come with its rounds. `python -m benchmarks.rates [system ...]`
+peers. What tells the fifth trial better counts. A system whose events it tells within a factor of 1.5 is run
+further: each duration among the parameters is doubled in an idle trial, which shows the share of events that
+come with its rounds. Of another system the factor is kept with the rates, and that none of its events come
+with rounds is an assumption. `python -m benchmarks.rates [system ...]`
 measures all systems of the repository, or some, and writes the module anew.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import multiprocessing
 import sys
 import tempfile
@@ -41,7 +43,7 @@ from trellis.system_rate import SystemRate
 
 MODULE: Final = Path(__file__).parent.parent / "trellis" / "measured_rates.py"
 WITHIN: Final = 1.5
-"""The factor within which the events of all trials have to be told."""
+"""The factor within which rates tell the events of all trials if they tell them well."""
 _LEAST: Final = 0.05
 """The least share of the events that is told to come with the rounds of a parameter."""
 _BOXES: Final = {"a1": [0, 1000], "a2": [0, 1000]}
@@ -74,10 +76,6 @@ IDLE: Final = Asked(40, 0.1, 20, 5, 20)
 BUSY: Final = Asked(160, 10, 20, 5, 20)
 FITTED: Final = (IDLE, BUSY, Asked(100, 3, 60, 15, 40), Asked(300, 0.5, 40, 2, 20))
 CHECK: Final = Asked(200, 2, 30, 8, 30)
-
-
-class NoRates(Exception):
-    """A system has costs that do not follow from its peers, their subscriptions and the load."""
 
 
 def workload(kind: str, asked: Asked) -> dict[str, Any]:
@@ -144,14 +142,13 @@ def run(name: str, asked: Asked, parameters: Mapping[str, Any] | None = None) ->
 
 
 def rate_of(name: str) -> SystemRate:
-    """Measure one system. Raises NoRates."""
+    """Measure one system."""
     runs = [run(name, asked) for asked in FITTED]
     checked = run(name, CHECK)
     found = [(fitted(runs, grows), grows) for grows in (False, True)]
     events, grows = min(found, key=lambda each: off(told(*each, checked), checked["events"]))
     most = max(off(told(events, grows, each), each["events"]) for each in (*runs, checked))
-    if most > WITHIN:
-        raise NoRates(f"the events of a trial are told within a factor of {most:.2f}, not of {WITHIN}")
+    rough = most > WITHIN
     few, many = runs[0], runs[1]
     us = max((many["processor_s"] - few["processor_s"]) / (many["events"] - few["events"]), 1e-6)
     peer_bytes = max((many["memory"] - few["memory"]) / (BUSY.peers - IDLE.peers), 0.0)
@@ -162,7 +159,8 @@ def rate_of(name: str) -> SystemRate:
         round(max(few["processor_s"] - us * few["events"], 0.0), 2),
         round(few["memory"] - IDLE.peers * peer_bytes, -5),
         round(peer_bytes, -3),
-        tuple(rounds(name, few, few["events"] - events[2] * few["load"])),
+        () if rough else tuple(rounds(name, few, few["events"] - events[2] * few["load"])),
+        math.ceil(10 * most) / 10 if rough else WITHIN,
     )
 
 

@@ -65,7 +65,7 @@ def test_stages_are_noted_once_in_words() -> None:
     tell = in_words(lines.append)
     for share in (0.2, 0.3):
         tell(Standing(READING, share, None))
-    assert lines == ["reading the telemetry (20% done)"]
+    assert lines == ["reading the telemetry (20 % done)"]
 
 
 def test_plain_lines_tell_stage_share_and_time_left(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -79,8 +79,8 @@ def test_plain_lines_tell_stage_share_and_time_left(monkeypatch: pytest.MonkeyPa
             now[0] += terminal.LINE_INTERVAL
     assert output.getvalue().splitlines() == [
         "analyzing",
-        "  reading the telemetry (25% done)",
-        "  reading the telemetry (50% done, about 1 min 1 s left)",
+        "  reading the telemetry (25 % done)",
+        "  reading the telemetry (50 % done, about 1 min 1 s left)",
     ]
 
 
@@ -94,8 +94,8 @@ def test_plain_lines_do_not_say_the_same_again(monkeypatch: pytest.MonkeyPatch) 
             now[0] += terminal.LINE_INTERVAL
     assert output.getvalue().splitlines() == [
         "analyzing",
-        "  reading the telemetry (0% done)",
-        "  reading the telemetry (10% done)",
+        "  reading the telemetry (0 % done)",
+        "  reading the telemetry (10 % done)",
     ]
 
 
@@ -105,4 +105,4 @@ def test_a_terminal_shows_a_bar_with_the_share() -> None:
         step.stage(MEASURING, 0.75, 3.0)
         task = step._progress.tasks[0]  # type: ignore[attr-defined]
         assert (task.completed, task.total) == (0.75, 1.0)
-        assert "measuring (75% done, about 3 s left)" in task.fields["said"]
+        assert "measuring (75 % done, about 3 s left)" in task.fields["said"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from emulator.contract.registry import OWN_SYSTEMS, SYSTEMS
 from emulator.experiment.file.spec import TrialSpec
 from emulator.experiment.plan.draw_plan import draw_plan
 from emulator.experiment.plan.load import Load, load
@@ -48,6 +50,11 @@ def trial(peers: int, system: str = "vitis", **more: Any) -> TrialSpec:
     return TrialSpec.model_validate(fields | more)
 
 
+def named(spec: TrialSpec, system: str) -> TrialSpec:
+    """Return a trial of another system, which need not fit its workload."""
+    return spec.model_copy(update={"system": spec.system.model_copy(update={"name": system})})
+
+
 def test_there_are_measurements_to_compare_with() -> None:
     assert [peers for peers, _, _ in MEASURED] == [300, 1_000, 10_000]
 
@@ -67,15 +74,30 @@ def test_a_trial_is_expected_to_take_what_one_like_it_took(peers: int, seconds: 
         (trial(20_000), LOAD, "20,000 peers are more than the 10,000 that were measured"),
         (trial(300, runtime={"kind": "processes"}), LOAD, "runtime.kind is processes"),
         (
-            trial(300, "magnet-oscar"),
+            named(trial(300), "theirs"),
             LOAD,
-            "the costs of magnet-oscar were not measured, or follow no rule within a factor of 1.5",
+            "the costs of theirs were not measured, since it is of a package",
         ),
     ],
 )
 def test_what_is_not_known_is_said_with_the_reason(trial: TrialSpec, load: Load | None, reason: str) -> None:
     with pytest.raises(NotKnown, match=re.escape(reason)):
         expected_cost(trial, load)
+
+
+def test_a_system_that_was_not_measured_takes_the_mean_of_those_with_its_workload() -> None:
+    assert not RATES.keys() & {"magnet-oscar"}
+    cost = expected_cost(trial(300, "magnet-oscar"), LOAD)
+    alike = [name for name in RATES if SYSTEMS[name].serves == "topics"]
+    seconds = [expected_cost(trial(300, name), LOAD).processor_s for name in alike]
+    assert cost.as_others and cost.within == 7
+    assert min(seconds) < cost.processor_s < max(seconds)
+    assert cost.processor_s ** len(seconds) == pytest.approx(math.prod(seconds))
+
+
+@pytest.mark.parametrize("system", sorted(OWN_SYSTEMS))
+def test_each_system_of_the_repository_is_expected_to_take_something(system: str) -> None:
+    assert expected_cost(named(trial(60), system), LOAD).processor_s > 0
 
 
 def test_longer_rounds_take_less() -> None:

@@ -115,6 +115,22 @@ def test_status_tells_what_a_run_does_and_how_to_go_on(trellis: Callable[..., Re
     assert lines[-1] == "nothing runs; go on with: trellis run runs/a"
 
 
+def test_status_names_variants_as_a_report_does(trellis: Callable[..., Result]) -> None:
+    run = made("a")
+    run.experiment.write_text(EXPERIMENT + "vary: {network.loss: [0, 0.05]}\n")
+    trial = run.trial("vitis.loss=0.05-1")
+    trial.path.mkdir(parents=True)
+    trial.write_status(state="valid", reasons=[], progress=PROGRESS)
+    assert "  vitis.loss=0.05-1 (loss 5 %, seed 1): valid" in trellis("status", run.path).stdout
+
+
+def test_validate_names_the_first_variants_as_a_report_does(trellis: Callable[..., Result]) -> None:
+    values = list(range(20, 32))
+    Path("mine.yaml").write_text(EXPERIMENT + f"vary: {{peers: {values}}}\n")
+    said = trellis("validate", "mine.yaml").stdout
+    assert f"\nvariants: {'; '.join(f'peers {each}' for each in values[:10])}; and 2 more\n" in said
+
+
 def test_status_watches_a_run_until_nothing_runs(
     trellis: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
 ) -> None:

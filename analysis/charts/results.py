@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from analysis.charts.numerals import number, of_seeds
+from analysis.charts.numerals import in_words, of_seeds
 from analysis.charts.value_words import Worded, WordedMapping, has_names, with_words
 from emulator.experiment.file.document import WRITTEN, ExperimentError, read_document
 from emulator.experiment.plan.provenance import OtherPlan, check_content
@@ -23,6 +23,8 @@ from emulator.files.damage import DamagedFile
 
 _NONE_WITHOUT_KEYS: Final = ("churn", "attackers", "processing")
 """The parts of an experiment of which there is nothing if they have no keys."""
+SHARES: Final = frozenset({"share", "loss", "duplicate", "corrupt", "drift"})
+"""The names of keys of an experiment whose numbers are shares, wherever they stand."""
 
 
 class ResultsError(Exception):
@@ -246,6 +248,11 @@ def key_label(key: str) -> str:
     return (parts[-1] if parts else key).replace("_", " ")
 
 
+def unit_of(key: str) -> str:
+    """Return the unit of the numbers at an experiment's dotted key: "share" for shares, else ""."""
+    return "share" if key.rpartition(".")[2] in SHARES else ""
+
+
 def value_label(key: str, value: Any) -> str:
     """Return a value of an experiment's key in words: "friends 12", "session 30 s", "high", "no relay
     cache". A list of what has names, such as faults, is told by these: "split and dark", "no faults". Of what
@@ -258,7 +265,7 @@ def value_label(key: str, value: Any) -> str:
     if value is None:
         return f"no {key_label(key)}"
     if isinstance(value, int | float):
-        return f"{key_label(key)} {number(value)}"
+        return f"{key_label(key)} {in_words(value, unit_of(key))}"
     if isinstance(value, Mapping):
         if not value:
             return f"no {key_label(key)}" if key in _NONE_WITHOUT_KEYS else ""

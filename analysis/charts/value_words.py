@@ -33,7 +33,8 @@ def with_words(
     """Return variants, in which lists that `label` would give the same text have words of their own.
 
     The words add to each name what it is, "cut (partition)" and "cut (links)", or in what it differs,
-    "cut (share 0.2)" and "cut (share 0.5)". The words of a mapping leave out what all values of its key have.
+    "cut (share 20 %)" and "cut (share 50 %)". The words of a mapping leave out what all values of its key
+    have.
     """
     words: dict[tuple[str, str], str] = {}
     for key in dict.fromkeys(key for variant in variants for key in variant["values"]):

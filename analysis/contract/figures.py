@@ -44,6 +44,11 @@ class Text:
 
 
 @dataclass(frozen=True, slots=True)
+class Lead(Text):
+    """A sentence that the head of the report says too."""
+
+
+@dataclass(frozen=True, slots=True)
 class Rows:
     """A table of a section: headings of its columns, and rows of text; the first column names the row."""
 

@@ -54,7 +54,7 @@ def in_words(note: Callable[[str], None]) -> Tell:
     def tell(standing: Standing) -> None:
         if standing.stage not in noted:
             noted.add(standing.stage)
-            note(f"{standing.stage} ({standing.share:.0%} done)")
+            note(f"{standing.stage} ({100 * standing.share:.0f} % done)")
 
     return tell
 

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from analysis.charts.numerals import estimate, number, of_seeds, quantity, shown, with_seeds
 from analysis.charts.results import Results, ResultsError
 from analysis.report.page import render
+from analysis.report.plan_table import plan_table
 from emulator.experiment.run.directory import RunDirectory, write_whole
 
 _NAMES = frozenset({"name", "title", "claims", "expect"})
@@ -233,7 +233,7 @@ def _plans(a: Results, b: Results) -> Iterator[Change]:
     for table in sorted({path.stem for plan in plans for path in plan.glob("*.parquet")}):
         differing = []
         for name in sorted(names):
-            ours, theirs = (_plan_table(run, name, table) for run in (a.run, b.run))
+            ours, theirs = (plan_table(run, name, table) for run in (a.run, b.run))
             same = ours is theirs if ours is None or theirs is None else ours.equals(theirs)
             if not same:
                 differing.append((name, ours, theirs))
@@ -242,14 +242,6 @@ def _plans(a: Results, b: Results) -> Iterator[Change]:
             where = f"{table} ({len(differing)} of {len(names)} trials, first {name})"
             sizes = _size(ours), _size(theirs)
             yield Change("plan", where, sizes[0], sizes[1] + (", others" if sizes[0] == sizes[1] else ""))
-
-
-def _plan_table(run: RunDirectory, trial: str, table: str) -> pa.Table | None:
-    file = run.trial(trial).plan / f"{table}.parquet"
-    try:
-        return pq.read_table(file, partitioning=None) if file.exists() else None
-    except pa.ArrowException as error:
-        raise ResultsError(f"the plan {file} cannot be read: {error}") from None
 
 
 def _size(table: pa.Table | None) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 from analysis.charts.bars import Row, bar_chart
 from analysis.charts.chart import SHOWN_AT_FIRST, Point, Quantity, Series, line_chart
 from analysis.charts.limits import LimitsOver
-from analysis.charts.results import Results, key_label, value_label, values_label, varied_keys
+from analysis.charts.results import Results, key_label, unit_of, value_label, values_label, varied_keys
 from analysis.contract.figures import Chart, Figure
 from analysis.measures.variant_results import estimate
 from analysis.report.by_what_is_varied import colour_key, independent_keys
@@ -62,7 +62,7 @@ def _against(results: Results, measure: str, axis: str) -> Chart | None:
         points.sort(key=lambda p: p.x)
     of_paper = paper_limits(results, measure)
     return line_chart(
-        f"sweep-{measure}", about["title"], _meaning(about), Quantity(key_label(axis)),
+        f"sweep-{measure}", about["title"], _meaning(about), Quantity(key_label(axis), unit_of(axis)),
         Quantity(about["title"], about["unit"]), [Series(k, v) for k, v in groups.items()],
         from_zero=about["better"] != "higher",
         x_logarithmic=_spans_decades(variant["values"][axis] for variant in results.variants),

@@ -55,7 +55,7 @@ class Outcome:
     comparisons: list[str] = field(default_factory=list)
     """Sentences about the values that are compared with the first, in all settings."""
     conditions: list[str] = field(default_factory=list)
-    """Sentences about claims and expectations."""
+    """Sentences of sections, and about claims and expectations."""
     every: Sequence[tuple[Pairing, list[Difference]]] = ()
     """All pairs, those that are left out too."""
 

@@ -95,6 +95,7 @@ def _page(results: Results) -> str:
     groups = groups_of_page(results)
     main = [chart.name.removeprefix("sweep-") for chart in shown.charts["variants"]]
     came_out = outcome(results, [group.rows for group in groups], main)
+    came_out = replace(came_out, conditions=[*shown.leads, *came_out.conditions])
     figures = {part: shown_by_what_is_varied(results, charts) for part, charts in shown.charts.items()}
     by_id = {chart.name: chart for charts in figures.values() for chart in charts}
     head = leading(figures)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from analysis.charts.numerals import number, quantity
-from analysis.charts.results import key_label, value_label
+from analysis.charts.numerals import in_words, number, quantity
+from analysis.charts.results import key_label, unit_of, value_label
 from analysis.charts.value_words import has_names, with_words
 from analysis.contract.figures import SettingLine
 from emulator.experiment.file.variants import keys_of
@@ -98,7 +98,7 @@ def _system(system: Mapping[str, Any], vary: Mapping[str, Any]) -> str:
 def _parameters(given: Mapping[str, Any]) -> str:
     """Return parameters in words; groups of parameters, such as those of an overlay below, come last."""
     in_order = sorted(given.items(), key=lambda parameter: isinstance(parameter[1], Mapping))
-    return ", ".join(f"{name.replace('_', ' ')} {plain(value)}" for name, value in in_order)
+    return ", ".join(f"{name.replace('_', ' ')} {plain(value, unit_of(name))}" for name, value in in_order)
 
 
 def _runtime(runtime: Mapping[str, Any]) -> str:
@@ -289,20 +289,22 @@ def _varied(key: str, values: Sequence[Any]) -> str:
     of = {repr(text): text for text in texts}
     if len(of) > 1:
         of = {told: f"({text})" if ", " in str(text) else text for told, text in of.items()}
-    listed = _listed(list(of.values()))
+    listed = _listed(list(of.values()), unit_of(key))
     return listed if any(name in text for text in of if text.startswith("'no ")) else f"{name} {listed}"
 
 
-def _listed(values: Sequence[Any]) -> str:
-    if len(values) > _MOST_VALUES:
-        return f"{plain(values[0])}, {plain(values[1])} ... {plain(values[-1])} ({len(values):,} values)"
-    return ", ".join(plain(value) for value in values)
+def _listed(values: Sequence[Any], unit: str = "") -> str:
+    texts = [plain(value, unit) for value in values]
+    if len(texts) > _MOST_VALUES:
+        return f"{texts[0]}, {texts[1]} ... {texts[-1]} ({len(texts):,} values)"
+    return ", ".join(texts)
 
 
-def plain(value: Any) -> str:
-    """Return a value of an experiment in words."""
+def plain(value: Any, unit: str = "") -> str:
+    """Return a value of an experiment in words; of a share in percent, if the unit says so."""
     if isinstance(value, Mapping):
         return f"({_parameters(value)})"
     if isinstance(value, list | tuple):
-        return " to ".join(map(plain, value))
-    return number(value) if isinstance(value, int | float) and not isinstance(value, bool) else str(value)
+        return " to ".join(plain(each, unit) for each in value)
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return in_words(value, unit) if is_number else str(value)

@@ -13,7 +13,7 @@ from analysis.charts.chart import LineChart
 from analysis.charts.delivery_tree import Drawing
 from analysis.charts.overlay_graph import OverlayGraph
 from analysis.charts.results import Results
-from analysis.contract.figures import Block, Chart, Figure, Part, Rows, Section, SettingLine, Text
+from analysis.contract.figures import Block, Chart, Figure, Lead, Part, Rows, Section, SettingLine, Text
 from analysis.contract.packages import Brought, brought
 from analysis.contract.trouble import FAILURES, Trouble, Unfit
 from analysis.contract.workload_kinds import Kind, in_every_run, named
@@ -23,10 +23,10 @@ from analysis.report.figures_by_variant import MAINTENANCE
 from analysis.report.figures_links import LINKS_IN_TIME
 from analysis.report.figures_time import PEERS_UP, TRAFFIC
 from analysis.report.link_section import LINKS
-from analysis.report.lost_section import LOST
 from analysis.report.missed_section import MISSED
 from analysis.report.topology import DEGREES, TOPOLOGY
 from analysis.report.what_faults_did import DISRUPTIONS
+from analysis.report.where_lost import WHERE_LOST
 
 T = TypeVar("T", Figure, Section)
 _CHARTS = (LineChart, BarChart)
@@ -34,7 +34,7 @@ _ANCHOR = "[A-Za-z][A-Za-z0-9_-]*"
 """The names that charts may have, which are anchors in the page."""
 _NAMED = (*_CHARTS, OverlayGraph)
 _BLOCKS = {
-    Text: "text", Rows: "rows", LineChart: "charts", BarChart: "charts", Drawing: "drawing",
+    Text: "text", Lead: "text", Rows: "rows", LineChart: "charts", BarChart: "charts", Drawing: "drawing",
     OverlayGraph: "graphs",
 }  # fmt: skip
 
@@ -62,6 +62,12 @@ class Shown:
     """Reports of what packages bring and could not be shown."""
     _taken: set[str] = field(default_factory=set)
     """The names of charts so far."""
+
+    @property
+    def leads(self) -> list[str]:
+        """The sentences of sections that the head says too."""
+        blocks = (block for section in self.sections for _, those in section.blocks for block in those)
+        return [block.text for block in blocks if isinstance(block, Lead)]
 
     @classmethod
     def by(cls, results: Results) -> Shown:
@@ -157,8 +163,8 @@ def _sections(known: Sequence[Kind], troubles: list[Trouble]) -> list[Brought[Se
     found = [
         Brought(BY_FAULT, "what is told of the phases of faults"),
         Brought(BY_REGION, "what is told of regions"),
+        Brought(WHERE_LOST, "what is told of lost messages"),
         Brought(MISSED, "what is told of missed deliveries"),
-        Brought(LOST, "what is told of lost messages"),
         Brought(LINKS, "what is told of links"),
     ]
     found += [

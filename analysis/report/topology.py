@@ -20,6 +20,7 @@ from analysis.measures.link_matrix import clusterings, each_nth, in_either_direc
 from analysis.report.figures_shown import drawn
 from analysis.report.over_seeds import mean_points, mean_text, seeds, told
 from analysis.report.overlay_drawings import overlay_drawings
+from analysis.report.prefix_tables import slots_of_trial
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -31,15 +32,26 @@ _MOST_SOURCES: Final = 50
 _ABOUT: Final = (
     "Links that peers reported at the end of the measure phase, on all channels, in either direction; links "
     "to peers that are gone count as long as they are reported. The "
-    "clustering coefficient of a peer is the share of pairs of its neighbours that are linked themselves; "
-    f"the mean is of at most {_MOST_PEERS} peers with two neighbours or more. A random graph with as many "
+    "clustering coefficient of a peer is the share of pairs of its neighbours that are linked themselves, "
+    f"and 0 with fewer than two; the mean is of at most {_MOST_PEERS} peers. (The measure of that name "
+    "leaves out peers that are gone, and counts those without links.) A random graph with as many "
     "peers and links has the mean number of neighbours over the number of peers. Shortest paths are along "
     "these links, to all peers that can be reached from each of at most "
-    f"{_MOST_SOURCES} peers; those of a "
-    "random graph of n peers with k neighbours have (ln n - 0.577) / ln k + 1/2 hops (Fronczak et al., 2004)."
+    f"{_MOST_SOURCES} peers; those of a random graph of n peers with k neighbours have "
+    "(ln n - 0.577) / ln k + 1/2 hops (Fronczak et al., 2004). "
+    "A regular one, in which each peer has k neighbours, is the ideal of meshes: a peer is farther than h "
+    "hops with a probability of exp(-k ((k - 1)^h - 1) / (n (k - 2))) (Tishby et al., 2022)."
 )
 _WRONG: Final = "wrong_successors"
 _EULER: Final = 0.5772156649
+_NOBODY: Final = 1e-12
+"""The probability below which nobody is that far."""
+_LARGEST: Final = 700.0
+"""The largest number of which the exponential function of the negative is above 0."""
+_SLOTS: Final = (
+    "A slot of a table by prefix is filled if an entry begins with its digits; slots are counted for which "
+    "there is a peer."
+)
 
 
 def _degrees(results: Results) -> list[Chart]:
@@ -81,6 +93,12 @@ def _write(results: Results) -> Iterator[Block]:
     rows: list[Sequence[str]] = []
     wrong = {results.labels[v["variant"]]: _wrong(v) for v in results.variants}
     has_ring = any(wrong.values())
+    values = {results.labels[v["variant"]]: v["values"] for v in results.variants}
+    slots = {
+        label: mean_text([slots_of_trial(results, trial, values[label]) for trial in trials], "share")
+        for label, trials in seeds(results)
+    }
+    has_slots = any(slots.values())
     for label, trials in seeds(results):
         graphs = [graph for trial in trials if (graph := _graph(_links(results, trial))) is not None]
         if graphs:
@@ -89,6 +107,7 @@ def _write(results: Results) -> Iterator[Block]:
             sized = list(zip(degrees, sizes, strict=True))
             random = [degree / peers for degree, peers in sized]
             paths = [random_path(peers, degree) for degree, peers in sized]
+            regular = [regular_path(peers, degree) for degree, peers in sized]
             rows.append(
                 (
                     label if len(results.variants) > 1 else "all peers",
@@ -97,15 +116,20 @@ def _write(results: Results) -> Iterator[Block]:
                     *(
                         mean_text([mean_path(graph, _MOST_SOURCES) for graph in graphs], "hops"),
                         mean_text(paths, "hops"),
+                        mean_text(regular, "hops"),
                     ),
+                    *((slots[label],) if has_slots else ()),
                     *((wrong[label],) if has_ring else ()),
                 )
             )
     if rows:
-        yield Text(told(_ABOUT, results, "Numbers"))
+        yield Text(told(f"{_ABOUT} {_SLOTS}" if has_slots else _ABOUT, results, "Numbers"))
         columns = ("Overlay", "Peers with links", "Neighbours", "Clustering", "Clustering of a random graph")
-        paths_of = ("Shortest paths", "Paths of a random graph")
-        yield Rows((*columns, *paths_of, *(("Wrong successor at the start",) if has_ring else ())), rows)
+        paths_of = ("Shortest paths", "Paths of a random graph", "Paths of a regular one")
+        of_tables = ("Slots filled",) if has_slots else ()
+        yield Rows(
+            (*columns, *paths_of, *of_tables, *(("Wrong successor at the start",) if has_ring else ())), rows
+        )
         yield from overlay_drawings(results)
 
 
@@ -128,8 +152,8 @@ def _graph(links: pa.Table | None) -> csr_array | None:
 
 
 def clustering(graph: csr_array) -> float | None:
-    """Return the mean clustering coefficient of peers with at least two neighbours, None if there is none."""
-    peers = each_nth(np.flatnonzero(graph.sum(axis=1) > 1), _MOST_PEERS)
+    """Return the mean clustering coefficient of the peers of a graph, None without peers."""
+    peers = each_nth(np.arange(graph.shape[0]), _MOST_PEERS)
     return float(clusterings(graph, peers).mean()) if len(peers) else None
 
 
@@ -137,6 +161,24 @@ def random_path(peers: int, degree: float) -> float | None:
     """Return the mean hops of the shortest paths of a random graph; None for fewer than two neighbours, whose
     graph falls apart."""
     return (math.log(peers) - _EULER) / math.log(degree) + 0.5 if degree >= 2 else None
+
+
+def regular_path(peers: int, degree: float) -> float | None:
+    """Return the mean hops of the shortest paths of a random regular graph, the sum over h of the probability
+    that a peer is farther than h hops; None for two neighbours or fewer, and if all peers are neighbours."""
+    if degree <= 2 or degree >= peers - 1:
+        return None
+    found, at_most = 0.0, 0
+    while (farther := _farther(peers, degree, at_most)) > _NOBODY:
+        found, at_most = found + farther, at_most + 1
+    return found
+
+
+def _farther(peers: int, degree: float, hops: int) -> float:
+    """Return the probability that a peer of a random regular graph is farther than some hops (Tishby et al.,
+    2022)."""
+    reached = math.expm1(hops * math.log(degree - 1)) if hops else 0.0
+    return math.exp(-min(degree * reached / (peers * (degree - 2)), _LARGEST))
 
 
 DEGREES: Final = Figure(_degrees)

@@ -19,7 +19,8 @@ MODELS = ["static", "poisson", "skype", "gnutella", "weibull", "pareto", "avt"]
 PRINT = """
 <script>{
   const summaries = () => [...document.querySelectorAll("details[open] > summary")];
-  const open = () => summaries().map((one) => one.textContent).join("|");
+  const hatched = () => document.querySelectorAll("main [fill^=url]").length;
+  const open = () => [...summaries().map((one) => one.textContent), `${hatched()} hatched`].join("|");
   const told = [open()];
   for (const event of ["beforeprint", "afterprint"]) {
     dispatchEvent(new Event(event));
@@ -30,7 +31,8 @@ PRINT = """
   }));
 }</script>
 """
-"""The script leaves the summaries of what is open before, while and after the page is printed."""
+"""The script leaves the summaries of what is open, and the number of areas with patterns, before, while and
+after the page is printed."""
 
 
 def report(folder: Path, models: int) -> Path:
@@ -57,6 +59,7 @@ def test_what_is_printed_is_open_meanwhile_and_closed_afterwards(tmp_path: Path)
     command += [f"--user-data-dir={tmp_path / 'browser'}", "--dump-dom", page.as_uri()]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
     before, while_printed, after = unescape(done.stdout).split("OPEN")[1].split("\n")
-    assert before == after
+    assert before == after and not before.endswith("|0 hatched")
+    assert while_printed.endswith("|0 hatched")
     assert {"The comparison in numbers", "Delivery", "Traffic"} <= set(while_printed.split("|"))
     assert "Values" not in while_printed.split("|") and "The comparison in numbers" not in before.split("|")

@@ -116,10 +116,10 @@ def test_names_of_variants_and_of_parts_of_them_say_which_values_they_are_of(tmp
     assert [(key["label"], key["values"]) for key in found["keys"]] == [
         ("system", SYSTEMS),
         ("model", MODELS),
-        ("loss", ["0", "0.1"]),
+        ("loss", ["0 %", "10 %"]),
     ]
-    assert found["labels"]["rvr, skype, loss 0.1"] == (1, 2, 1)
-    assert found["labels"]["rvr, loss 0.1"] == (1, -1, 1)
+    assert found["labels"]["rvr, skype, loss 10 %"] == (1, 2, 1)
+    assert found["labels"]["rvr, loss 10 %"] == (1, -1, 1)
     assert found["labels"]["skype"] == (-1, 2, -1)
     assert found["measures"]["hit_ratio"]["means"][-1] == 100
 

@@ -21,7 +21,7 @@ POISSON = {"kind": "poisson", "mean_session": "5 min", "mean_gap": "60 s"}
             {"network": {"latency": KING, "loss": 0.05}},
             "network.loss",
             [0.01, 0.2],
-            "generated like the King measurements, 1,740 places, mean RTT 180 ms; varied: loss 0.01, 0.2",
+            "generated like the King measurements, 1,740 places, mean RTT 180 ms; varied: loss 1 %, 20 %",
         ),
         (
             "Network",
@@ -120,4 +120,4 @@ def test_keys_that_are_varied_together_are_told_in_words_and_each_value_once() -
     assert found["Faults"] == "varied: no faults, dark"
     attacks = [None, {"share": 0.1, "at": "70 s"}, {"share": 0.1, "at": "80 s"}]
     found = dict(facts({"vary": {"attackers": attacks}}, {"trials": []}, []))
-    assert found["Attackers"] == "varied: no attackers, (share 0.1, at 70 s), (share 0.1, at 80 s)"
+    assert found["Attackers"] == "varied: no attackers, (share 10 %, at 70 s), (share 10 %, at 80 s)"

@@ -139,10 +139,10 @@ def test_a_second_key_with_few_values_has_the_dashes(tmp_path: Path) -> None:
     assert isinstance(found, Panels)
     assert len(found.charts) == 7
     assert {(style.label, style.colour, style.dash) for style in found.legend} == {
-        ("vitis, loss 0", 0, 0),
-        ("vitis, loss 0.1", 0, 1),
-        ("rvr, loss 0", 1, 0),
-        ("rvr, loss 0.1", 1, 1),
+        ("vitis, loss 0 %", 0, 0),
+        ("vitis, loss 10 %", 0, 1),
+        ("rvr, loss 0 %", 1, 0),
+        ("rvr, loss 10 %", 1, 1),
     }
 
 
@@ -291,31 +291,31 @@ REGIONS = {"kind": "regions", "table": "ibm-cloud-2024", "regions": [{"name": "t
         (
             "churn",
             ({"crash": {"share": 0.1}}, {"crash": {"share": 0.2}}),
-            ["crash share 0.1", "crash share 0.2"],
+            ["crash share 10 %", "crash share 20 %"],
         ),
         ("network.latency", ({"kind": "king"}, REGIONS), ["king", "regions"]),
         ("churn.model", ({"kind": "skype", "compress": 6}, SKYPE["model"]), ["compress 6", "compress 60"]),
         ("system.parameters", ({"v": 1, "d": 8, "x": {}}, {"v": 1, "d": 9}), ["d 8", "d 9"]),
         ("system.parameters", ({"membership": {}}, {"d": 9}), ["defaults", "d 9"]),
         ("telemetry", ({}, {"d": 9}), ["defaults", "d 9"]),
-        ("attackers", (None, *SYBILS), ["no attackers", "attackers share 0.1", "attackers share 0.3"]),
+        ("attackers", (None, *SYBILS), ["no attackers", "attackers share 10 %", "attackers share 30 %"]),
         (
             "churn",
             ({}, {"crash": SYBILS[0]}, {"crash": SYBILS[1]}),
-            ["no churn", "crash share 0.1", "crash share 0.3"],
+            ["no churn", "crash share 10 %", "crash share 30 %"],
         ),
         (
             "churn",
             (SKYPE, SKYPE | {"crash": SYBILS[0]}, SKYPE | {"crash": SYBILS[1]}),
-            ["skype, compress 60", "crash share 0.1", "crash share 0.3"],
+            ["skype, compress 60", "crash share 10 %", "crash share 30 %"],
         ),
         (
             "churn",
             (SKYPE, SKYPE | {"crash": SYBILS[0]}, {"crash": SYBILS[0]}),
             [
                 "skype, compress 60",
-                "skype, compress 60, crash share 0.1, sybil, at 70 s",
-                "crash share 0.1, sybil, at 70 s",
+                "skype, compress 60, crash share 10 %, sybil, at 70 s",
+                "crash share 10 %, sybil, at 70 s",
             ],
         ),
         ("telemetry", (None, {"a": 1}, {"a": 1, "b": 2}), ["no telemetry", "a 1", "a 1, b 2"]),

@@ -13,8 +13,10 @@ from scipy.sparse import csr_array
 from analysis.charts.chart import LineChart
 from analysis.charts.results import Results
 from analysis.contract.figures import Rows
+from analysis.measures.link_graph import measure_graph
 from analysis.measures.link_matrix import in_either_direction, link_matrix, mean_path
-from analysis.report.topology import DEGREES, TOPOLOGY, clustering, random_path
+from analysis.report.prefix_tables import filled_slots
+from analysis.report.topology import DEGREES, TOPOLOGY, clustering, random_path, regular_path
 from emulator.experiment.run.directory import RunDirectory
 
 LINKS = [(1, 2), (2, 1), (1, 3), (2, 3), (3, 4), (1, 1)]
@@ -38,9 +40,12 @@ def with_links(run: RunDirectory, links: list[tuple[int, int]]) -> Results:
     return Results.read(run)
 
 
-def test_the_clustering_is_the_share_of_linked_pairs_of_neighbours() -> None:
-    assert clustering(both_ways([(1, 2), (1, 3), (2, 3), (3, 4)])) == pytest.approx((1 + 1 + 1 / 3) / 3)
-    assert clustering(both_ways([(1, 2)])) is None
+def test_the_clustering_is_the_share_of_linked_pairs_of_neighbours_as_in_the_measure() -> None:
+    links = [(1, 2), (1, 3), (2, 3), (3, 4)]
+    measured = measure_graph(np.arange(1, 5), *np.array(links).T)["clustering"]
+    assert clustering(both_ways(links)) == pytest.approx(measured)
+    assert clustering(both_ways([(1, 2), (1, 3), (2, 3), (3, 4)])) == pytest.approx((1 + 1 + 1 / 3) / 4)
+    assert clustering(both_ways([(1, 2)])) == 0
 
 
 def test_neighbours_count_once_and_those_at_the_start_and_oneself_do_not(
@@ -57,8 +62,8 @@ def test_the_table_has_the_clustering_beside_that_of_a_random_graph(
     _, table, *_ = TOPOLOGY.write(with_links(make_run(), LINKS))
     assert isinstance(table, Rows)
     first = [cell.replace("\u2009", " ").replace("\N{NO-BREAK SPACE}", " ") for cell in table.rows[0]]
-    assert first[:5] == ["vitis, friends 4", "4.00 ± 0", "2.00 ± 0", "77.8 ± 0 %", "50.0 ± 0 %"]
-    assert first[5:] == ["1.33 ± 0 hops", "1.67 ± 0 hops"]
+    assert first[:5] == ["vitis, friends 4", "4.00 ± 0", "2.00 ± 0", "58.3 ± 0 %", "50.0 ± 0 %"]
+    assert first[5:] == ["1.33 ± 0 hops", "1.67 ± 0 hops", ""]
 
 
 def test_shortest_paths_are_those_between_peers_that_are_connected() -> None:
@@ -74,6 +79,16 @@ def test_a_random_graph_of_a_thousand_peers_with_ten_neighbours_has_paths_of_abo
     assert random_path(1000, 1.5) is None
 
 
+@pytest.mark.parametrize(("peers", "degree"), [(1000, 8), (1000, 5), (200, 4)])
+def test_paths_of_a_regular_graph_are_those_of_one_that_is_drawn(peers: int, degree: int) -> None:
+    draw = np.random.default_rng(1)
+    pairs = [draw.permutation(peers).reshape(-1, 2) for _ in range(degree)]
+    begins, ends = np.concatenate(pairs).T
+    drawn = mean_path(in_either_direction(link_matrix(begins, ends, peers)), peers)
+    assert regular_path(peers, degree) == pytest.approx(drawn, rel=0.01)
+    assert regular_path(peers, 2) is None and regular_path(degree + 1, degree) is None
+
+
 def test_the_table_has_wrong_successors_where_peers_stand_on_a_ring(
     make_run: Callable[..., RunDirectory],
 ) -> None:
@@ -82,6 +97,52 @@ def test_the_table_has_wrong_successors_where_peers_stand_on_a_ring(
     _, table, *_ = TOPOLOGY.write(results)
     assert isinstance(table, Rows) and table.columns[-1] == "Wrong successor at the start"
     assert [row[-1] for row in table.rows[:2]] == ["2.0\u2009±\u20091.0\N{NO-BREAK SPACE}%", ""]
+
+
+def identifier(beginning: str) -> str:
+    """Return a hexadecimal identifier, as the table has them."""
+    return f"{int(beginning.ljust(32, '0'), 16):x}"
+
+
+# The peers 0 to 3. In digits of 4 bits, each of 1 and 2 should have an entry for 0, for 3 and for the other.
+PLACES = {0: "0f", 1: "3a", 2: "3b", 3: "c"}
+
+
+@pytest.mark.parametrize(
+    ("bits", "links", "share"),
+    [
+        (4, [(1, 0), (1, 2), (1, 3), (2, 0)], 4 / 6),
+        (4, [(1, 0), (1, 0), (1, 77)], 1 / 3),
+        (1, [(3, 0)], 1.0),  # whose subtree of all others begins with 0
+        (1, [(0, 3)], 1 / 2),  # for which there is one of 1 and one of 001 too
+        (4, [(77, 1)], None),
+    ],
+)
+def test_slots_are_filled_by_entries_that_begin_with_their_digits(
+    bits: int, links: list[tuple[int, int]], share: float | None
+) -> None:
+    there = {peer: int(identifier(place), 16) for peer, place in PLACES.items()}
+    assert filled_slots(there, links, bits) == (None if share is None else pytest.approx(share))
+
+
+def test_the_table_has_filled_slots_of_tables_by_prefix(make_run: Callable[..., RunDirectory]) -> None:
+    run = make_run()
+    for folder in list((run.tables / "series").iterdir()):
+        for table in ("links", "identifiers"):
+            (run.tables / table / folder.name).mkdir(parents=True)
+        link = {"moment": "end", "channel": "overlay", "kind": "routing table", "at_s": 60.0}
+        links = [
+            link | {"peer": peer, "neighbour": other} for peer, other in [(1, 0), (1, 2), (1, 3), (2, 0)]
+        ]
+        pq.write_table(pa.Table.from_pylist(links), run.tables / "links" / folder.name / "part-00000.parquet")
+        took = {"channel": "overlay", "at_s": 1.0}
+        places = [took | {"peer": p, "identifier": identifier(place)} for p, place in PLACES.items()]
+        places.append(took | {"peer": 1, "at_s": 70.0, "identifier": identifier("0")})
+        file = run.tables / "identifiers" / folder.name / "part-00000.parquet"
+        pq.write_table(pa.Table.from_pylist(places), file)
+    _, table, *_ = TOPOLOGY.write(Results.read(run))
+    assert isinstance(table, Rows) and table.columns[-1] == "Slots filled"
+    assert " ".join(table.rows[0][-1].split()) == "66.7 ± 0 %"
 
 
 def test_a_run_without_the_table_of_links_has_neither(make_run: Callable[..., RunDirectory]) -> None:

@@ -109,10 +109,10 @@ def _say_tables(found: list[History]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from analysis.charts.numerals import estimate, with_seeds
+    from analysis.charts.numerals import estimate, shown_unit, with_seeds
 
     for each in found:
-        unit = f", {each.unit}" if each.unit and each.unit != "share" else ""
+        unit = f", {shown_unit(each.unit)}" if each.unit else ""
         table = Table(title=f"{each.label}: {each.title}{unit}", title_justify="left")
         for heading in ("run", "analysed", "version"):
             table.add_column(heading, overflow="fold")

@@ -27,10 +27,11 @@ def prospect(trials: Sequence[Trial], checked: Checked, tries: bool) -> dict[str
     `sizes` has the least and the most rows of each table of a plan, of the plans that were drawn; `trial_s`
     the shortest and the longest trial time; `rtt_ms` is as of `expected_rtts`. `expected` has processor time
     and memory: the trials whose costs are known, the sum of their processor time, the most
-    memory of one trial, in `not_counted` the keys of these whose effect is in neither, the systems of the
-    others, and in `why_not` why nothing is known of their variants.
-    With `tries`, each of these is tried with few peers; `tried` has those that were, and `not_tried` the
-    others, each with the reason.
+    memory of one trial, the factor within which that is (`within`), the systems that are taken for the mean
+    of others (`as_others`), in `not_counted` the keys of these whose effect is in neither, the systems of
+    the rest, and in `why_not` why nothing is known of their variants.
+    With `tries`, each of these and of those that are taken for the mean of others is tried with few peers;
+    `tried` has those that were, and `not_tried` the rest, each with the reason.
     """
     from trellis.expected_rtts import expected_rtts
 
@@ -47,6 +48,10 @@ def prospect(trials: Sequence[Trial], checked: Checked, tries: bool) -> dict[str
             "trials": len(known),
             "processor_s": round(sum(cost.processor_s for cost in known), 1) if known else None,
             "memory_bytes": round(max(cost.memory_bytes for cost in known)) if known else None,
+            "within": max((cost.within for cost in known), default=None),
+            "as_others": sorted(
+                {t.spec.system.name for t, cost in zip(trials, costs, strict=True) if cost and cost.as_others}
+            ),
             "not_counted": _not_counted(trials, costs, are_tried),
             "not_measured": sorted(
                 {t.spec.system.name for t, cost in zip(trials, costs, strict=True) if cost is None}
@@ -90,14 +95,15 @@ def _costs(
             found[name] = expected_cost(trial.spec, loads.get(trial.name))
         except NotKnown as reason:
             why_not[name] = str(reason)
-        if found[name] is None and tries:
+        known = found[name]
+        if tries and (known is None or known.as_others):
             from trellis.tried_cost import NotTried, tried_cost
 
             try:
                 if time.monotonic() - began >= _LONGEST:
                     raise NotTried(f"the {_LONGEST:g} s in which variants are tried were over")
                 found[name] = tried_cost(trial.spec)
-                del why_not[name]
+                why_not.pop(name, None)
                 are_tried.append(name)
             except NotTried as reason:
                 not_tried[name] = str(reason)
@@ -123,15 +129,24 @@ def say_prospect(trials: Sequence[Trial], checked: Checked, tries: bool) -> None
         whose = some if expected["trials"] < len(trials) else ""
         source = ", in part from trials with few peers" if expected.get("tried") else ""
         left_out = ", ".join(expected["not_counted"])
+        others = expected["as_others"]
+        which = f": {_named(others)} not measured, and taken for the mean of others" if others else ""
         lines.append(
-            f"expected{whose}{source}: {_seconds(expected['processor_s'])} of processor time in all, "
+            f"expected{whose}{source}: {_seconds(expected['processor_s'])} of processor time in all "
+            f"(within a factor of {expected['within']:.3g}{which}), "
             f"{memory:.2g} GiB at most for a trial{f'; not counted: {left_out}' if left_out else ''}"
         )
-    if expected["why_not"]:
-        lines += _reasons("cannot say what these take", expected["why_not"])
-        lines += ["--measure tries them with few peers"] if not tries else []
-        lines += _reasons("not tried", expected.get("not_tried", {}))
+    lines += _reasons("cannot say what these take", expected["why_not"])
+    if (expected["why_not"] or expected["as_others"]) and not tries:
+        lines.append("--measure tries them with few peers")
+    lines += _reasons("not tried", expected.get("not_tried", {}))
     out.print("\n".join(lines), markup=False, soft_wrap=True)
+
+
+def _named(names: Sequence[str]) -> str:
+    """Return a few of the names with their verb."""
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return f"{', '.join(names[:_NAMED])}{more} {'was' if len(names) == 1 else 'were'}"
 
 
 def _reasons(what: str, why: Mapping[str, str]) -> Iterator[str]:

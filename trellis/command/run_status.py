@@ -6,7 +6,8 @@ import contextlib
 import os
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ from emulator.experiment.run.directory import RunDirectory
 from emulator.files.input_facts import counted
 from trellis.command.as_json import say_json
 from trellis.command.exits import UserError, err
+from trellis.command.labels import labels_of
 from trellis.command.outcome import out
 from trellis.command.watching import View, show, watch
 
@@ -48,8 +50,9 @@ def no_run(name: str) -> str:
     return f"there is no run directory {name} here (see: trellis runs)"
 
 
-def trial_lines(standing: Standing) -> Iterator[str]:
-    """Yield how many trials are in which state, and a line for each of the last that have begun."""
+def trial_lines(standing: Standing, labels: Mapping[str, str] | None = None) -> Iterator[str]:
+    """Yield how many trials are in which state, and a line for each of the last that have begun. `labels` has
+    the names that trials have in a report, by their own."""
     if not standing.trials:
         yield standing.problem or "no trial has begun yet"
         return
@@ -59,9 +62,27 @@ def trial_lines(standing: Standing) -> Iterator[str]:
     for trial in telling[-_MAX_TRIALS:]:
         running = trial.state == "running" and trial.progress is not None
         text = trial.progress.told() if running and trial.progress else "; ".join(trial.reasons)
-        yield f"  {trial.trial}: {trial.state}{': ' if text else ''}{text}"
+        label = f" ({labels[trial.trial]})" if labels and trial.trial in labels else ""
+        yield f"  {trial.trial}{label}: {trial.state}{': ' if text else ''}{text}"
         if running and trial.progress and trial.progress.held_up:
             yield f"    ! {trial.progress.held_up}"
+
+
+@cache
+def _labels(directory: RunDirectory) -> dict[str, str]:
+    """Return the name in the report of each trial of a run with several variants; none if its experiment
+    cannot be read."""
+    from emulator.experiment.file.document import ExperimentError
+    from emulator.experiment.file.load import load
+    from emulator.experiment.file.variants import trials
+
+    try:
+        every = trials(load(directory.experiment, check_files=False, check_systems=False, is_written=True))
+    except (ExperimentError, OSError):
+        return {}
+    labels = labels_of(every)
+    seeds = {trial.name: f"{labels.get(trial.variant.name, '')}, seed {trial.spec.seed}" for trial in every}
+    return seeds if labels else {}
 
 
 def show_run(path: Path, as_json: bool, watched: bool) -> None:
@@ -83,7 +104,7 @@ def show_run(path: Path, as_json: bool, watched: bool) -> None:
 
 def _view(path: Path, found: LocalRun) -> View:
     verdict = f", {found.verdict}" if found.verdict else ""
-    lines = [f"run {path}: {found.state}{verdict}", *trial_lines(found.standing)]
+    lines = [f"run {path}: {found.state}{verdict}", *trial_lines(found.standing, _labels(found.directory))]
     name = shlex.quote(str(path))
     further = {
         "planned": f"run it: trellis run {name}",

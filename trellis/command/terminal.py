@@ -110,7 +110,7 @@ class Step(ABC):
     def stage(self, name: str, share: float, left_s: float | None) -> None:
         """Show what is being done now, the share (0 to 1) that is done, and the seconds left, if known."""
         left = "" if left_s is None else f", about {_span(left_s)} left"
-        self._stage(name, f"{name} ({share:.0%} done{left})", share)
+        self._stage(name, f"{name} ({100 * share:.0f} % done{left})", share)
 
     def update(self, update: Update) -> None:
         """Take in news of a trial."""

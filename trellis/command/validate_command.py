@@ -12,6 +12,7 @@ from trellis.command.arguments import Options, Target
 from trellis.command.as_json import Json, say_json
 from trellis.command.exits import endings
 from trellis.command.inputs import check_drawing, checked_fields, say_checked
+from trellis.command.labels import labels_of
 from trellis.command.outcome import out
 from trellis.command.package_commands import say_displaced
 from trellis.command.prospect import prospect, say_prospect
@@ -20,6 +21,8 @@ commands = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 _LOOKED_AT = 20
 """The draws of a campaign that are checked when its file is."""
+_NAMED = 10
+"""The most variants that are named."""
 
 
 @commands.command()
@@ -51,10 +54,15 @@ def validate(
         check_expectations(spec, file, options or [])
         checked = check_drawing(spec, file, options or [])
         if as_json:
-            runs = {"trials": len(every), "variants": made, "seeds": spec.repeat}
+            runs = {"trials": len(every), "variants": made, "seeds": spec.repeat, "labels": labels_of(every)}
             say_json({"valid": True, **runs, **checked_fields(checked), **prospect(every, checked, measure)})
             return
         say_checked(checked)
+        labels = labels_of(every)
         each = f"{counted(made, 'variant')}, {counted(spec.repeat, 'seed')}"
         out.print(f"valid: {counted(len(every), 'trial')} ({each})", markup=False)
+        if labels:
+            more = f"; and {len(labels) - _NAMED:,} more" if len(labels) > _NAMED else ""
+            named = "; ".join(list(labels.values())[:_NAMED])
+            out.print(f"variants: {named}{more}", markup=False, soft_wrap=True)
         say_prospect(every, checked, measure)

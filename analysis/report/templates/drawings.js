@@ -64,7 +64,8 @@ const drawings = (() => {
     return top;
   }
 
-  /* A printer makes pictures of patterns, so an area gets the lines of its pattern, tile by tile. */
+  /* A printer makes pictures of patterns, so an area gets the lines of its pattern, tile by tile. Returns what
+     was added. */
   function hatchByLines(area) {
     const pattern = document.querySelector(area.getAttribute("fill").slice(4, -1));
     const tile = pattern.width.baseVal.value;
@@ -81,6 +82,7 @@ const drawings = (() => {
       }
     area.setAttribute("fill", "none");
     area.before(inside);
+    return inside;
   }
 
   const text = (...of) => alone(...of).text;
@@ -107,5 +109,5 @@ const drawings = (() => {
     document.body.append(frame);
   }
 
-  return { text, print };
+  return { text, print, hatchByLines };
 })();

@@ -1,4 +1,4 @@
-"""The section of the report on messages that the network's loss took."""
+"""The table of the report on messages that the network's loss took."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 
 from analysis.charts.results import Results
 from analysis.contract.figures import Rows
-from analysis.report.lost_section import LOST
+from analysis.report.lost_by_type import lost_by_type
 from emulator.experiment.run.directory import RunDirectory
 
 OF = {"kind": "maintenance", "channel": "", "traffic": "maintenance"}
@@ -32,7 +32,7 @@ def test_each_type_has_the_share_that_was_lost_of_it_the_most_first(
     none.mkdir()
     kept = pa.Table.from_pylist([{"message": "Ping", "sent": 10, "lost": 0, "lost_bytes": 0} | OF])
     pq.write_table(kept, none / "part-00000.parquet")
-    _, table = LOST.write(Results.read(run))
+    _, table = lost_by_type(Results.read(run))
     assert isinstance(table, Rows)
     texts = [[" ".join(cell.split()) for cell in row[1:7]] for row in table.rows]
     assert [row[0] for row in texts] == ["Pong", "Ping"]
@@ -42,5 +42,5 @@ def test_each_type_has_the_share_that_was_lost_of_it_the_most_first(
     assert texts[0][5] == "maintenance" and table.rows[0][7] == "root"
 
 
-def test_a_run_without_loss_has_no_such_section(make_run: Callable[..., RunDirectory]) -> None:
-    assert not list(LOST.write(Results.read(make_run())))
+def test_a_run_without_loss_has_no_such_table(make_run: Callable[..., RunDirectory]) -> None:
+    assert not list(lost_by_type(Results.read(make_run())))

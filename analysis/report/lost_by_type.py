@@ -1,4 +1,4 @@
-"""The section of the report that tells which messages the network's loss took."""
+"""The table of the report that tells which messages the network's loss took, by type."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from analysis.charts.results import Results
-from analysis.contract.figures import Block, Rows, Section, Text
+from analysis.contract.figures import Block, Rows, Text
 from analysis.report.over_seeds import mean_text, seeds, told
 
 _ABOUT: Final = (
@@ -24,7 +24,8 @@ Type = tuple[str, str, str]
 """The message, kind and channel of a row."""
 
 
-def _write(results: Results) -> Iterator[Block]:
+def lost_by_type(results: Results) -> Iterator[Block]:
+    """Yield the text and the table, the types with the most losses first; nothing without loss."""
     if not results.has("lost_messages"):
         return
     named = len(results.variants) > 1
@@ -65,6 +66,3 @@ def _cells(of_seeds: list[Counts]) -> tuple[str, str, str, str]:
         mean_text([lost / sent if sent else None for sent, lost, _ in of_seeds], "share"),
         mean_text([size for _, _, size in of_seeds], "bytes"),
     )
-
-
-LOST: Final = Section("Lost messages", _write, "Losses", "lost-messages")

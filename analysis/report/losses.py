@@ -1,0 +1,198 @@
+"""The outcomes that a trial owes, by what its traces say of the cause, and the messages that were stopped.
+
+The network, faults, full links, busy peers and attackers mark each message that they stop in the trace of its
+operation, as an observation of the peer at which it ended; its subject is the peer that did not get it. A
+message to a peer that is down leaves no mark.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import reduce
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from analysis.charts.results import Results
+from analysis.report.plan_table import plan_table
+from emulator.faults.network_faults import FAULT
+from emulator.network.access_links import DOWN_LINK_DROP, UP_LINK_DROP
+from emulator.network.busy_peers import PROCESSING_DROP
+from emulator.network.peer_network import LOSS
+
+NOT_DELIVERED: Final = "a copy arrived at the peer and was not delivered"
+STOPPED: Final = "a message to the peer was stopped"
+WORD_ALONE: Final = "word of it arrived at the peer, and no copy"
+STOPPED_ELSEWHERE: Final = "a message to another peer was stopped"
+NEVER_SENT: Final = "nothing was stopped: no peer passed it on to this one, or one on the way was down"
+NEVER_LEFT: Final = "nothing was stopped: no copy arrived at any peer but the publisher"
+WRONG_PEER: Final = "it ended at another peer than the right one"
+LOOKUP_STOPPED: Final = "a message of the lookup was stopped"
+NOWHERE: Final = "nothing was stopped: it ended nowhere"
+OUTSIDE: Final = "maintenance"
+"""The name of messages outside of operations."""
+_OF_NETWORK: Final = (LOSS, UP_LINK_DROP, DOWN_LINK_DROP, PROCESSING_DROP)
+_OF_ATTACKERS: Final = ("attack black-hole", "attack garbage", "attack mesh-sybil")
+_GO_ON: Final = (" delays", " duplicates")
+"""The ends of the marks of messages that a fault lets arrive."""
+
+_STOP: Final = ["name", "operation", "peer", "subject"]
+_COUNTS: Final = [("value", "count"), ("bytes", "sum")]
+
+Stop = tuple[str, str, int, int]
+"""The reason, the operation, and the peers at which a message ended and which did not get it."""
+
+
+@dataclass(slots=True)
+class Losses:
+    """The losses of one trial."""
+
+    expected: int = 0
+    """The number of deliveries that were expected and of lookups that count."""
+    causes: Counter[str] = field(default_factory=Counter)
+    """The outcomes that were missed, by cause."""
+    missed_at: Counter[int] = field(default_factory=Counter)
+    """The same by the peer that was to get the event, or that asked."""
+    stops: dict[Stop, tuple[int, int]] = field(default_factory=dict)
+    """The numbers of messages that were stopped and of their bytes; attackers tell no bytes."""
+    untraced: tuple[int, int] = (0, 0)
+    """The same of the maintenance that the network's loss took, of which the peers are not told."""
+    regions: Mapping[int, str] = field(default_factory=dict)
+    """The region of each peer that is in one."""
+    attackers: Collection[int] = ()
+
+
+def losses_of(results: Results, trial: str) -> Losses:
+    """Return what was missed and stopped in a trial. Raises ResultsError if a table cannot be read."""
+    found = Losses()
+    marks = _marks(results, trial)
+    for row in [] if marks is None else marks.group_by(_STOP).aggregate(_COUNTS).to_pylist():
+        stop = row["name"], row["operation"] or OUTSIDE, row["peer"], row["subject"]
+        count, size = found.stops.get(stop, (0, 0))
+        found.stops[stop] = count + row["value_count"], size + round(row["bytes_sum"] or 0)
+    if results.has("lost_messages"):
+        rows = [row for row in results.rows("lost_messages", trial) if row["traffic"] == OUTSIDE]
+        found.untraced = sum(row["lost"] for row in rows), sum(row["lost_bytes"] for row in rows)
+    _add_deliveries(found, results, trial, marks)
+    _add_lookups(found, results, trial, marks)
+    peers = plan_table(results.run, trial, "peers")
+    if peers is not None:
+        found.attackers = set(peers.filter(pc.field("attacker"))["peer"].to_pylist())
+        if "region" in peers.column_names:
+            numbers, names = peers["peer"].to_pylist(), peers["region"].to_pylist()
+            found.regions = {peer: name for peer, name in zip(numbers, names, strict=True) if name}
+    return found
+
+
+def _marks(results: Results, trial: str) -> pa.Table | None:
+    """Return a row for each message that was stopped: name, value, bytes, peer, subject, operation, event,
+    lookup; of messages outside of operations the last three are null."""
+    if not results.has("observations"):
+        return None
+    name, unit = pc.field("name"), pc.field("unit")
+    goes_on = reduce(pc.Expression.__or__, (pc.ends_with(name, end) for end in _GO_ON))
+    of_faults = pc.starts_with(name, f"{FAULT} ") & (unit == "bytes") & ~goes_on
+    stopped = of_faults | name.isin([*_OF_NETWORK, *_OF_ATTACKERS])
+    columns = ["name", "value", "unit", "peer", "subject", "trace"]
+    found = results.table("observations", trial, columns, stopped)
+    if found is None or not found.num_rows:
+        return None
+    size = pc.if_else(pc.equal(found["unit"], "bytes"), found["value"], None)
+    found = found.append_column("bytes", size)
+    keys = ["trace", "operation", "event", "lookup"]
+    operations = results.table("operations", trial, keys)
+    if operations is None:
+        return None
+    return found.join(operations, "trace", join_type="left outer")
+
+
+def _add_deliveries(found: Losses, results: Results, trial: str, marks: pa.Table | None) -> None:
+    if not results.has("deliveries"):
+        return
+    due = pc.field("expected") & (pc.field("peer") != pc.field("publisher"))
+    table = results.table("deliveries", trial, ["event", "peer", "delivered"], due)
+    if table is None:
+        return
+    found.expected += table.num_rows
+    missed = table.filter(~pc.field("delivered"))
+    events = set(missed["event"].to_pylist())
+    if not events:
+        return
+    to_peer, of_event = _by_event(marks, events)
+    copies, arrived = _copies(results, trial, events)
+    for event, peer in zip(missed["event"].to_pylist(), missed["peer"].to_pylist(), strict=True):
+        if copies.get((event, peer), 0):
+            cause = NOT_DELIVERED
+        elif reasons := to_peer.get((event, peer)):
+            cause = f"{STOPPED}: {_reason(reasons)}"
+        elif (event, peer) in copies:
+            cause = WORD_ALONE
+        elif reasons := of_event.get(event):
+            cause = f"{STOPPED_ELSEWHERE}: {_reason(reasons)}"
+        else:
+            cause = NEVER_SENT if event in arrived else NEVER_LEFT
+        found.causes[cause] += 1
+        found.missed_at[peer] += 1
+
+
+def _by_event(
+    marks: pa.Table | None, events: Collection[int]
+) -> tuple[dict[tuple[int, int], Counter[str]], dict[int, Counter[str]]]:
+    """Return how many messages about these events were stopped for which reason, by event and peer, and by
+    event."""
+    to_peer = dict[tuple[int, int], Counter[str]]()
+    of_event = dict[int, Counter[str]]()
+    rows = [] if marks is None else marks.filter(pc.field("event").isin(list(events))).to_pylist()
+    for row in rows:
+        to_peer.setdefault((row["event"], row["subject"]), Counter())[row["name"]] += 1
+        of_event.setdefault(row["event"], Counter())[row["name"]] += 1
+    return to_peer, of_event
+
+
+def _copies(
+    results: Results, trial: str, events: Collection[int]
+) -> tuple[dict[tuple[int, int], int], set[int]]:
+    """Return the copies of these events that arrived by event and peer, 0 for peers that other messages
+    about them reached, and the events of which another peer than the publisher has a copy."""
+    if not results.has("handled"):
+        return {}, set()
+    columns = ["event", "peer", "publisher", "copies"]
+    table = results.table("handled", trial, columns, pc.field("event").isin(list(events)))
+    rows = [] if table is None else table.to_pylist()
+    away = {row["event"] for row in rows if row["copies"] and row["peer"] != row["publisher"]}
+    return {(row["event"], row["peer"]): row["copies"] for row in rows}, away
+
+
+def _add_lookups(found: Losses, results: Results, trial: str, marks: pa.Table | None) -> None:
+    if not results.has("lookups"):
+        return
+    rows = [row for row in results.rows("lookups", trial) if row["counted"]]
+    found.expected += len(rows)
+    stopped = dict[int, Counter[str]]()
+    for name, lookup in _of_lookups(marks):
+        stopped.setdefault(lookup, Counter())[name] += 1
+    for row in rows:
+        if row["right"]:
+            continue
+        if row["delivered"]:
+            cause = WRONG_PEER
+        elif reasons := stopped.get(row["lookup"]):
+            cause = f"{LOOKUP_STOPPED}: {_reason(reasons)}"
+        else:
+            cause = NOWHERE
+        found.causes[cause] += 1
+        found.missed_at[row["origin"]] += 1
+
+
+def _of_lookups(marks: pa.Table | None) -> Iterator[tuple[str, int]]:
+    if marks is not None:
+        rows: list[dict[str, Any]] = marks.filter(pc.field("lookup").is_valid()).to_pylist()
+        yield from ((row["name"], row["lookup"]) for row in rows)
+
+
+def _reason(reasons: Counter[str]) -> str:
+    """Return the reason for which most messages were stopped, of equal ones the first by name."""
+    return min(reasons, key=lambda name: (-reasons[name], name))
