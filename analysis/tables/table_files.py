@@ -96,7 +96,9 @@ class PassingFiles(TableFiles):
             return read_plan(spark, list(records), table)
         file = self._folder.resolve() / f"plan-{table}.parquet"
         if not file.exists():
-            unite_plans(records, table, file)
+            passing = unfinished(file)
+            unite_plans(records, table, passing)
+            passing.replace(file)
         return read_united(spark, table, file)
 
     def write(self, frame: DataFrame, table: str, *keys: str) -> DataFrame:
