@@ -172,8 +172,9 @@ def test_bad_input_is_told_with_lines_and_nothing_is_started(trellis, file):
 def test_validate_says_what_would_run(trellis, file):
     result = trellis("validate", file, "--set", "vary.peers=[10, 20, 30]")
     assert result.exit_code == 0
-    valid, sizes, *expected = result.stdout.splitlines()
+    valid, variants, sizes, *expected = result.stdout.splitlines()
     assert valid == "valid: 6 trials (3 variants, 2 seeds)"
+    assert variants == "variants: peers 10; peers 20; peers 30"
     assert sizes.startswith("a trial: 10 to 30 peers, ") and sizes.endswith(" s of trial time")
     assert expected[0].startswith("RTTs between two peers: the median is ")
     one = trellis("validate", file, "--set", "vary={}", "--set", "repeat=1")

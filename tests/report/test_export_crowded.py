@@ -59,7 +59,7 @@ def test_a_heat_map_has_a_row_for_each_cell(tmp_path: Path) -> None:
     assert sorted(written.files) == ["sweep-hit_ratio.csv", "sweep-hit_ratio.pdf", "sweep-hit_ratio.svg"]
     rows = list(csv.DictReader((tmp_path / "out/sweep-hit_ratio.csv").read_text().splitlines()))
     assert len(rows) == 36
-    assert rows[-1] == {"setting": "opt", "row": "0.3", "column": "3", "value": "1"}
+    assert rows[-1] == {"setting": "opt", "row": "30 %", "column": "3", "value": "1"}
 
 
 def test_series_that_a_chart_of_many_lines_does_not_draw_are_named(results: Results) -> None:

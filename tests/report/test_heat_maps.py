@@ -23,7 +23,11 @@ def test_two_keys_of_numbers_are_a_heat_map_for_each_system(tmp_path: Path) -> N
     vary = {"system.name": SYSTEMS, "peers": [100, 200, 300, 400, 500], "network.loss": [0.0, 0.1, 0.2, 0.3]}
     found = figures(Results.read(sweep_run(tmp_path / "run", vary)))["sweep-hit_ratio"]
     assert isinstance(found, HeatMap)
-    assert (found.row_key, found.column_key, found.columns) == ("peers", "loss", ["0", "0.1", "0.2", "0.3"])
+    assert (found.row_key, found.column_key, found.columns) == (
+        "peers",
+        "loss",
+        ["0 %", "10 %", "20 %", "30 %"],
+    )
     assert [grid.title for grid in found.grids] == SYSTEMS
     rows = dict(found.grids[1].rows)
     assert list(rows) == ["100", "200", "300", "400", "500"]
