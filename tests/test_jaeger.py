@@ -27,6 +27,7 @@ from emulator.experiment.file.variants import trials
 from emulator.experiment.run.directory import RunDirectory
 from emulator.experiment.run.runs import create_run
 from emulator.telemetry import names
+from emulator.telemetry.backend_traces import BackendTraces
 from emulator.testing.trial_spans import Span, read_spans
 from emulator.tracing import spans
 from emulator.trials.sweep import about
@@ -37,9 +38,10 @@ JAEGER = os.environ.get("TRELLIS_JAEGER", "")
 pytestmark = pytest.mark.skipif(not JAEGER, reason="TRELLIS_JAEGER names no program of Jaeger")
 _LIMIT = 60.0
 _PARTS = (
-    *("collector.grpc-server", "collector.http-server", "collector.otlp.http", "http-server"),
-    *("processor.jaeger-binary.server", "processor.jaeger-compact.server"),
-    *("processor.zipkin-compact.server", "query.grpc-server", "admin.http"),
+    *("collector.grpc-server.host-port", "collector.http-server.host-port", "collector.otlp.http.host-port"),
+    *("http-server.host-port", "query.grpc-server.host-port", "admin.http.host-port"),
+    *("processor.jaeger-binary.server-host-port", "processor.jaeger-compact.server-host-port"),
+    "processor.zipkin-compact.server-host-port",
 )
 """What else Jaeger listens on, each on a free port of the loopback."""
 EXPERIMENT = """\
@@ -96,17 +98,19 @@ def _free_ports(count: int) -> list[int]:
 @pytest.fixture(scope="module")
 def jaeger(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Jaeger]:
     otlp, query, *others = _free_ports(len(_PARTS) + 2)
-    listening = [f"--{part}.host-port=127.0.0.1:{port}" for part, port in zip(_PARTS, others, strict=True)]
+    listening = [f"--{part}=127.0.0.1:{port}" for part, port in zip(_PARTS, others, strict=True)]
     listening += [f"--collector.otlp.grpc.host-port=127.0.0.1:{otlp}"]
     listening += [f"--query.http-server.host-port=127.0.0.1:{query}"]
     made = Jaeger(otlp, query)
-    with (tmp_path_factory.mktemp("jaeger") / "log").open("wb") as log:
-        program = subprocess.Popen([JAEGER, *listening], stdout=log, stderr=log)
+    log = tmp_path_factory.mktemp("jaeger") / "log"
+    with log.open("wb") as told:
+        program = subprocess.Popen([JAEGER, *listening], stdout=told, stderr=told)
     try:
-        made.until(made.answers)
+        made.until(lambda: made.answers() or program.poll() is not None)
+        assert program.poll() is None, log.read_text()[-1000:]
         yield made
     finally:
-        program.terminate()
+        program.kill()  # its own end takes ten seconds
         program.wait(_LIMIT)
 
 
@@ -141,14 +145,15 @@ def edges_told(told: list[Span]) -> Counter[tuple[str, str]]:
 def test_a_publication_is_found_by_its_name_and_its_tree_is_whole(jaeger: Jaeger, run: RunDirectory) -> None:
     (trial,) = run.trials()
     told = read_spans(trial.telemetry)
-    published = {span.trace.hex(): span for span in told if span.name == "publish"}
+    there = BackendTraces(trial)
+    published = {there.id(span.trace).hex(): span.trace for span in told if span.name == "publish"}
     sent = CliRunner().invoke(app, ["traces", str(run.path), "--to", jaeger.endpoint])
     assert sent.exit_code == 0, sent.output
     jaeger.until(lambda: len(jaeger.found(service="trellis", operation="publish")) == len(published))
     traces = {each["traceID"]: each for each in jaeger.found(service="trellis", operation="publish")}
     assert traces.keys() == published.keys() and len(traces) == 10
-    for number in traces:
-        whole = [span for span in told if span.trace.hex() == number]
+    for number, trace in published.items():
+        whole = [span for span in told if span.trace == trace]
         jaeger.until(lambda n=number, w=whole: len(jaeger.ask(f"traces/{n}")[0]["spans"]) == len(w))
         assert edges(jaeger.ask(f"traces/{number}")[0]) == edges_told(whole)
         assert any(span.attributes.get(names.DELIVERED) for span in whole)
@@ -158,7 +163,7 @@ def test_a_publication_is_found_by_its_topic(jaeger: Jaeger, run: RunDirectory) 
     """`messaging.*` are the attributes by which people of other systems look for a message."""
     (trial,) = run.trials()
     topics = Counter(
-        str(span.attributes["topic"]) for span in read_spans(trial.telemetry) if span.name == "publish"
+        str(span.attributes[names.TOPIC]) for span in read_spans(trial.telemetry) if span.name == "publish"
     )
     topic, events = topics.most_common(1)[0]
     tags = json.dumps({"messaging.operation.type": "send", "messaging.destination.name": topic})
