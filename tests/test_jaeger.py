@@ -163,10 +163,10 @@ def test_a_publication_is_found_by_its_topic(jaeger: Jaeger, run: RunDirectory) 
     """`messaging.*` are the attributes by which people of other systems look for a message."""
     (trial,) = run.trials()
     topics = Counter(
-        str(span.attributes[names.TOPIC]) for span in read_spans(trial.telemetry) if span.name == "publish"
+        span.attributes[names.TOPIC] for span in read_spans(trial.telemetry) if span.name == "publish"
     )
     topic, events = topics.most_common(1)[0]
-    tags = json.dumps({"messaging.operation.type": "send", "messaging.destination.name": topic})
+    tags = json.dumps({"messaging.operation.type": "send", "messaging.destination.name": f"topic {topic}"})
     jaeger.until(lambda: len(jaeger.found(service="trellis", tags=tags)) == events)
 
 
