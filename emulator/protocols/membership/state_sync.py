@@ -7,16 +7,42 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Final
 
+from mypy_extensions import i64
+
 from emulator.contract.protocol import Environment, Message
 from emulator.protocols.membership.parameters import SwimParameters
 from emulator.protocols.membership.view import MemberView
-from emulator.protocols.membership.words import ALIVE, Words
+from emulator.protocols.membership.words import ALIVE, WORD_BITS, Words
 from trellis.v1.swim import MemberUpdate, SwimSync, SwimSyncReply
 
 _TIMEOUT: Final = 10.0
 """The seconds that an exchange may take, as in memberlist."""
 _UNSCALED: Final = 32
 """The size of a group up to which members exchange lists at the plain interval, as in memberlist."""
+_MOST_ENTRIES: Final = 1 << 18
+"""The entries of lists that are kept for the next list."""
+
+
+class ListEntries:
+    """The entries of lists: one update for each word about a member, whoever tells it.
+
+    Lists of 10,000 members would otherwise make as many updates each time, and count the bytes of each.
+    """
+
+    def __init__(self, final: bool) -> None:
+        self._words = Words(final)
+        self._made: dict[i64, MemberUpdate] = {}
+
+    def of(self, member: i64, word: i64) -> MemberUpdate:
+        """Return the update that tells a word about a member, and names no accuser."""
+        key = member << WORD_BITS | word
+        found = self._made.get(key)
+        if found is None:
+            if len(self._made) >= _MOST_ENTRIES:
+                self._made.clear()
+            found = self._words.update(member, word)
+            self._made[key] = found
+        return found
 
 
 class StateSync:
@@ -26,7 +52,6 @@ class StateSync:
         self,
         environment: Environment,
         parameters: SwimParameters,
-        words: Words,
         view: MemberView,
         own: Callable[[], MemberUpdate],
         merge: Callable[[Sequence[MemberUpdate]], None],
@@ -35,8 +60,8 @@ class StateSync:
         self._environment = environment
         self._joins_by_all = parameters.join == "all"
         self._reconnect_timeout = parameters.reconnect_timeout
-        self._words = words
         self._view = view
+        self._entries = environment.shared(ListEntries, parameters.confirm == "final")
         self._own = own
         self._merge = merge
         self._waits = 0
@@ -102,9 +127,8 @@ class StateSync:
         answered()
 
     def _list(self) -> list[MemberUpdate]:
-        words, view, peer = self._words, self._view, self._environment.peer
-        others = [words.update(member, view.word(member), peer) for member in view.members()]
-        return [self._own(), *others]
+        entries, view = self._entries, self._view
+        return [self._own(), *[entries.of(member, view.word(member)) for member in view.members()]]
 
 
 def _go_on() -> None:

@@ -51,7 +51,7 @@ class Swim(MembershipService):
         self._prober = Prober(
             environment, parameters, self._words, self._view, self._news, self._health, self._on_silent
         )
-        self._sync = StateSync(environment, parameters, self._words, self._view, self._own, self._merge)
+        self._sync = StateSync(environment, parameters, self._view, self._own, self._merge)
         environment.handle(SwimPing, self._on_ping)
         environment.handle(SwimAck, self._on_ack)
         environment.handle(SwimPingRequest, self._on_ping_request)
@@ -144,10 +144,14 @@ class Swim(MembershipService):
 
     def _learn(self, kind: type[Message], updates: Sequence[MemberUpdate]) -> None:
         for update in updates:
-            if self._words.pack(update) == UNKNOWN or update.member >= MOST_MEMBERS:
-                self.environment.drop(kind, "an update's numbers are out of range")
-            else:
-                self._hear(update, True)
+            self._take(kind, update)
+
+    def _take(self, kind: type[Message], update: MemberUpdate) -> None:
+        word = self._words.pack(update)
+        if word == UNKNOWN or update.member >= MOST_MEMBERS:
+            self.environment.drop(kind, "an update's numbers are out of range")
+        else:
+            self._hear(update, word, True)
 
     def _merge(self, members: Sequence[MemberUpdate]) -> None:
         """Take over another member's list.
@@ -157,24 +161,19 @@ class Swim(MembershipService):
         heard it from anybody, so lists are no independent suspicions. Both are as in memberlist.
         """
         peer = self.environment.peer
-        accused = (SUSPECTED,) if self._words.final else (SUSPECTED, FAILED)
-        self._learn(
-            SwimSync,
-            [
-                MemberUpdate(update.member, update.life, update.incarnation, SUSPECTED, peer)
-                if update.state in accused
-                else update
-                for update in members
-            ],
-        )
+        worst = SUSPECTED if self._words.final else FAILED
+        for update in members:
+            if SUSPECTED <= update.state <= worst:
+                update = MemberUpdate(update.member, update.life, update.incarnation, SUSPECTED, peer)
+            self._take(SwimSync, update)
 
-    def _hear(self, update: MemberUpdate, heard: bool) -> None:
-        """Take over what is newer than what is known, and pass it on (section 4.2)."""
+    def _hear(self, update: MemberUpdate, word: i64, heard: bool) -> None:
+        """Take over what is newer than what is known, and pass it on (section 4.2). `word` is that of the
+        update."""
         member = update.member
         if member == self.environment.peer:
             self._hear_of_self(update)
             return
-        word = self._words.pack(update)
         known = self._view.word(member)
         state = update.state
         if word <= known:
@@ -234,4 +233,4 @@ class Swim(MembershipService):
         words, peer = self._words, self.environment.peer
         accuser = peer if state == SUSPECTED else 0
         accusation = MemberUpdate(member, words.life(word), words.incarnation(word), state, accuser)
-        self._hear(accusation, False)
+        self._hear(accusation, words.pack(accusation), False)

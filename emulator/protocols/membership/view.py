@@ -10,13 +10,13 @@ from librt.vecs import append, vec
 from mypy_extensions import i32, i64
 
 from emulator.contract.draws import below
-from emulator.protocols.membership.words import FAILED, UNKNOWN, Words
+from emulator.protocols.membership.words import FAILED, UNKNOWN, WORD_BITS, Words
 from trellis.v1.swim import MemberUpdate
 
 MOST_MEMBERS: Final[i64] = 1 << 20
 """Members have lower numbers."""
 NOBODY: Final[i64] = -1
-_LISTED: Final[i64] = 1 << 30
+_LISTED: Final[i64] = 1 << WORD_BITS
 """The bit of a member that stands in the order of probes."""
 
 

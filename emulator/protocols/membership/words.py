@@ -14,6 +14,7 @@ FAILED: Final = 2
 LEFT: Final = 3
 UNKNOWN: Final[i64] = 0
 """The word of a member that was never heard of."""
+WORD_BITS: Final[i64] = 30
 _LIVES: Final[i64] = 1 << 12
 _INCARNATIONS: Final[i64] = 1 << 15
 _LIFE: Final[i64] = 17
@@ -27,7 +28,7 @@ class Words:
     override the lower one, a suspicion override `alive` of the same incarnation, and a confirm, which says
     that a member has failed or left, override everything. If failures are not final, as in memberlist, the
     higher incarnation overrides a failure as well, and of the same one a failure overrides a suspicion.
-    A word takes 30 bits.
+    A word takes `WORD_BITS` bits.
     """
 
     def __init__(self, final: bool) -> None:
