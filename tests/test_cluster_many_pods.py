@@ -97,7 +97,7 @@ def test_a_release_of_many_pods_installs_and_the_command_stays_usable(tmp_path: 
         began = time.monotonic()
         with subprocess.Popen(line, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as run:
             try:
-                ready = _follow(run, f"{PODS + 3} of {PODS + 3} pods are ready", began + LIMIT)
+                ready = _follow(run, f"{PODS + 3:,} of {PODS + 3:,} pods are ready", began + LIMIT)
                 _look_at_it(namespace, tmp_path)
             finally:
                 run.send_signal(signal.SIGINT)

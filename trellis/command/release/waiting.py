@@ -223,7 +223,7 @@ def _pods_ready(workloads: list[Workload], installed: bool) -> str:
         return "checking the values and the experiment"
     lasting = [workload for workload in workloads if workload.kind != "job"]
     ready, wanted = sum(w.ready for w in lasting), sum(w.wanted for w in lasting)
-    return f"{ready} of {counted(wanted, 'pod is', 'pods are')} ready"
+    return f"{ready:,} of {counted(wanted, 'pod is', 'pods are')} ready"
 
 
 def _news(standing: Standing) -> Iterator[Update]:
