@@ -32,6 +32,7 @@ NEVER_LEFT: Final = "nothing was stopped: no copy arrived at any peer but the pu
 WRONG_PEER: Final = "it ended at another peer than the right one"
 LOOKUP_STOPPED: Final = "a message of the lookup was stopped"
 NOWHERE: Final = "nothing was stopped: it ended nowhere"
+A_MESSAGE_STOPPED: Final = "a message was stopped"
 OUTSIDE: Final = "maintenance"
 """The name of messages outside of operations."""
 _OF_NETWORK: Final = (LOSS, UP_LINK_DROP, DOWN_LINK_DROP, PROCESSING_DROP)
@@ -54,6 +55,9 @@ class Losses:
     """The number of deliveries that were expected and of lookups that count."""
     causes: Counter[str] = field(default_factory=Counter)
     """The outcomes that were missed, by cause."""
+    reasons: Counter[str] = field(default_factory=Counter)
+    """The same by the reason for which a message was stopped, to whichever peer; by the cause where none
+    was."""
     missed_at: Counter[int] = field(default_factory=Counter)
     """The same by the peer that was to get the event, or that asked."""
     stops: dict[Stop, tuple[int, int]] = field(default_factory=dict)
@@ -63,6 +67,12 @@ class Losses:
     regions: Mapping[int, str] = field(default_factory=dict)
     """The region of each peer that is in one."""
     attackers: Collection[int] = ()
+
+    def add(self, peer: int, cause: str, reason: str = "") -> None:
+        """Count an outcome that a peer missed, with the reason for which a message was stopped, if one was."""
+        self.causes[f"{cause}: {reason}" if reason else cause] += 1
+        self.reasons[f"{A_MESSAGE_STOPPED}: {reason}" if reason else cause] += 1
+        self.missed_at[peer] += 1
 
 
 def losses_of(results: Results, trial: str) -> Losses:
@@ -125,17 +135,15 @@ def _add_deliveries(found: Losses, results: Results, trial: str, marks: pa.Table
     copies, arrived = _copies(results, trial, events)
     for event, peer in zip(missed["event"].to_pylist(), missed["peer"].to_pylist(), strict=True):
         if copies.get((event, peer), 0):
-            cause = NOT_DELIVERED
+            found.add(peer, NOT_DELIVERED)
         elif reasons := to_peer.get((event, peer)):
-            cause = f"{STOPPED}: {_reason(reasons)}"
+            found.add(peer, STOPPED, _reason(reasons))
         elif (event, peer) in copies:
-            cause = WORD_ALONE
+            found.add(peer, WORD_ALONE)
         elif reasons := of_event.get(event):
-            cause = f"{STOPPED_ELSEWHERE}: {_reason(reasons)}"
+            found.add(peer, STOPPED_ELSEWHERE, _reason(reasons))
         else:
-            cause = NEVER_SENT if event in arrived else NEVER_LEFT
-        found.causes[cause] += 1
-        found.missed_at[peer] += 1
+            found.add(peer, NEVER_SENT if event in arrived else NEVER_LEFT)
 
 
 def _by_event(
@@ -178,13 +186,11 @@ def _add_lookups(found: Losses, results: Results, trial: str, marks: pa.Table | 
         if row["right"]:
             continue
         if row["delivered"]:
-            cause = WRONG_PEER
+            found.add(row["origin"], WRONG_PEER)
         elif reasons := stopped.get(row["lookup"]):
-            cause = f"{LOOKUP_STOPPED}: {_reason(reasons)}"
+            found.add(row["origin"], LOOKUP_STOPPED, _reason(reasons))
         else:
-            cause = NOWHERE
-        found.causes[cause] += 1
-        found.missed_at[row["origin"]] += 1
+            found.add(row["origin"], NOWHERE)
 
 
 def _of_lookups(marks: pa.Table | None) -> Iterator[tuple[str, int]]:

@@ -81,12 +81,13 @@ def _missed_share(trials: Mapping[str, Losses]) -> float:
 
 
 def _lead(found: Mapping[str, Mapping[str, Losses]], worst: Sequence[str], variants: int) -> str:
-    """Return the sentence on the variant that missed the largest share, of those that are drawn."""
+    """Return the sentence on the variant that missed the largest share, of those that are drawn, with the
+    commonest reason."""
     label, trials = worst[0], found[worst[0]].values()
-    causes = sum((each.causes for each in trials), Counter[str]())
-    cause, count = causes.most_common(1)[0]
+    reasons = sum((each.reasons for each in trials), Counter[str]())
+    reason, count = reasons.most_common(1)[0]
     share = quantity(_missed_share(found[label]), "share")
-    most = f"of these, {quantity(count / causes.total(), 'share')} because {cause}"
+    most = f"of these, {quantity(count / reasons.total(), 'share')} where {reason}"
     others = sum(bool(_missed_share(found[other])) for other in worst[1:])
     who = (
         f"{label} missed most, {share} of what was expected"
