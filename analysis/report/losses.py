@@ -26,8 +26,8 @@ from emulator.network.peer_network import LOSS
 NOT_DELIVERED: Final = "a copy arrived at the peer and was not delivered"
 STOPPED: Final = "a message to the peer was stopped"
 WORD_ALONE: Final = "word of it arrived at the peer, and no copy"
-STOPPED_ELSEWHERE: Final = "a message to another peer was stopped"
-NEVER_SENT: Final = "nothing was stopped: no peer passed it on to this one, or one on the way was down"
+STOPPED_ELSEWHERE: Final = "a message to or from another peer, which has no copy either, was stopped"
+NEVER_SENT: Final = "no peer passed it on to the peer, or one on the way was down"
 NEVER_LEFT: Final = "nothing was stopped: no copy arrived at any peer but the publisher"
 WRONG_PEER: Final = "it ended at another peer than the right one"
 LOOKUP_STOPPED: Final = "a message of the lookup was stopped"
@@ -69,7 +69,7 @@ class Losses:
     attackers: Collection[int] = ()
 
     def add(self, peer: int, cause: str, reason: str = "") -> None:
-        """Count an outcome that a peer missed, with the reason for which a message was stopped, if one was."""
+        """Count an outcome that a peer missed, and the reason for which a message was stopped, if any."""
         self.causes[f"{cause}: {reason}" if reason else cause] += 1
         self.reasons[f"{A_MESSAGE_STOPPED}: {reason}" if reason else cause] += 1
         self.missed_at[peer] += 1
@@ -123,16 +123,16 @@ def _add_deliveries(found: Losses, results: Results, trial: str, marks: pa.Table
     if not results.has("deliveries"):
         return
     due = pc.field("expected") & (pc.field("peer") != pc.field("publisher"))
-    table = results.table("deliveries", trial, ["event", "peer", "delivered"], due)
+    table = results.table("deliveries", trial, ["event", "peer", "publisher", "delivered"], due)
     if table is None:
         return
     found.expected += table.num_rows
     missed = table.filter(~pc.field("delivered"))
-    events = set(missed["event"].to_pylist())
-    if not events:
+    publishers = dict(zip(missed["event"].to_pylist(), missed["publisher"].to_pylist(), strict=True))
+    if not publishers:
         return
-    to_peer, of_event = _by_event(marks, events)
-    copies, arrived = _copies(results, trial, events)
+    copies, arrived = _copies(results, trial, publishers)
+    to_peer, elsewhere = _by_event(marks, publishers, copies)
     for event, peer in zip(missed["event"].to_pylist(), missed["peer"].to_pylist(), strict=True):
         if copies.get((event, peer), 0):
             found.add(peer, NOT_DELIVERED)
@@ -140,24 +140,27 @@ def _add_deliveries(found: Losses, results: Results, trial: str, marks: pa.Table
             found.add(peer, STOPPED, _reason(reasons))
         elif (event, peer) in copies:
             found.add(peer, WORD_ALONE)
-        elif reasons := of_event.get(event):
+        elif reasons := elsewhere.get(event):
             found.add(peer, STOPPED_ELSEWHERE, _reason(reasons))
         else:
             found.add(peer, NEVER_SENT if event in arrived else NEVER_LEFT)
 
 
 def _by_event(
-    marks: pa.Table | None, events: Collection[int]
+    marks: pa.Table | None, publishers: Mapping[int, int], copies: Mapping[tuple[int, int], int]
 ) -> tuple[dict[tuple[int, int], Counter[str]], dict[int, Counter[str]]]:
     """Return how many messages about these events were stopped for which reason, by event and peer, and by
-    event."""
+    event those to or from a peer that could not pass the event on, because it got no copy and did not publish
+    it."""
     to_peer = dict[tuple[int, int], Counter[str]]()
-    of_event = dict[int, Counter[str]]()
-    rows = [] if marks is None else marks.filter(pc.field("event").isin(list(events))).to_pylist()
+    elsewhere = dict[int, Counter[str]]()
+    rows = [] if marks is None else marks.filter(pc.field("event").isin(list(publishers))).to_pylist()
     for row in rows:
-        to_peer.setdefault((row["event"], row["subject"]), Counter())[row["name"]] += 1
-        of_event.setdefault(row["event"], Counter())[row["name"]] += 1
-    return to_peer, of_event
+        event, ends = row["event"], {row["peer"], row["subject"]}
+        to_peer.setdefault((event, row["subject"]), Counter())[row["name"]] += 1
+        if any(not copies.get((event, end), 0) for end in ends - {publishers[event]}):
+            elsewhere.setdefault(event, Counter())[row["name"]] += 1
+    return to_peer, elsewhere
 
 
 def _copies(

@@ -18,7 +18,9 @@ from emulator.network.peer_network import LOSS
 _CAUSES: Final = (
     "The expected deliveries that were not made, and the lookups that did not end at the right peer, by what "
     "their traces say. The network's loss, faults, full links, busy peers and attackers mark each message "
-    "that they stop. A message to a peer that is down leaves no mark."
+    "that they stop. A message to a peer that is down leaves no mark. Where one of another peer was stopped, "
+    "that peer could not pass the event on; whether it would have passed it on to the one that missed it, no "
+    "trace says."
 )
 _STOPS: Final = (
     "The messages that were stopped, by reason and by the operation to which they belong. Attackers tell no "

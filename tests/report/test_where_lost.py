@@ -117,6 +117,26 @@ def test_each_missed_delivery_and_lookup_has_the_cause_that_its_trace_tells(loss
     assert found.missed_at == {10: 3, 11: 2, 12: 2, 13: 1, 14: 1, 15: 1, 16: 1}
 
 
+@pytest.mark.parametrize(
+    ("end", "subject", "cause"),
+    [
+        (12, 13, f"{STOPPED_ELSEWHERE}: fault split"),  # from a peer without a copy, as a request is
+        (13, 12, f"{STOPPED_ELSEWHERE}: fault split"),
+        (13, 14, NEVER_SENT),  # both got copies, by other ways
+        (10, 13, NEVER_SENT),  # the publisher needs no copy
+    ],
+)
+def test_a_message_of_another_peer_is_a_cause_only_if_that_peer_got_no_copy(
+    lossy: RunDirectory, end: int, subject: int, cause: str
+) -> None:
+    missed = {"event": 1, "peer": 11, "publisher": 10, "expected": True, "delivered": False}
+    put(lossy, "deliveries", [missed])
+    put(lossy, "handled", [{"event": 1, "peer": p, "copies": 1, "publisher": 10} for p in (13, 14)])
+    put(lossy, "observations", [mark("fault split", 1, subject) | {"peer": end}])
+    put(lossy, "lookups", [{"lookup": 1, "counted": False}])
+    assert losses_of(Results.read(lossy), TRIAL).causes == {cause: 1}
+
+
 def test_messages_that_were_stopped_are_told_by_reason_operation_and_region(lossy: RunDirectory) -> None:
     found = tables(lossy)
     assert found["Reason/In"] == [
