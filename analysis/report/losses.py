@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import reduce
 from typing import Any, Final
 
 import pyarrow as pa
@@ -18,10 +17,12 @@ import pyarrow.compute as pc
 
 from analysis.charts.results import Results
 from analysis.report.plan_table import plan_table
-from emulator.faults.network_faults import FAULT
+from emulator.faults.network_faults import stopping_observations
+from emulator.faults.spec import STOPPING_ATTACKS
 from emulator.network.access_links import DOWN_LINK_DROP, UP_LINK_DROP
 from emulator.network.busy_peers import PROCESSING_DROP
 from emulator.network.peer_network import LOSS
+from emulator.runtime.hostile_channel import OBSERVATION
 
 NOT_DELIVERED: Final = "a copy arrived at the peer and was not delivered"
 STOPPED: Final = "a message to the peer was stopped"
@@ -36,12 +37,13 @@ A_MESSAGE_STOPPED: Final = "a message was stopped"
 OUTSIDE: Final = "maintenance"
 """The name of messages outside of operations."""
 _OF_NETWORK: Final = (LOSS, UP_LINK_DROP, DOWN_LINK_DROP, PROCESSING_DROP)
-_OF_ATTACKERS: Final = ("attack black-hole", "attack garbage", "attack mesh-sybil")
-_GO_ON: Final = (" delays", " duplicates")
-"""The ends of the marks of messages that a fault lets arrive."""
+_OF_ATTACKERS: Final = tuple(f"{OBSERVATION} {kind}" for kind in STOPPING_ATTACKS)
 
 _STOP: Final = ["name", "operation", "peer", "subject"]
 _COUNTS: Final = [("value", "count"), ("bytes", "sum")]
+
+_OF_OPERATIONS: Final = {"operation": pa.string(), "event": pa.int32(), "lookup": pa.int32()}
+"""The columns of the table of operations that marks are told with, which a trial may lack."""
 
 Stop = tuple[str, str, int, int]
 """The reason, the operation, and the peers at which a message ended and which did not get it."""
@@ -102,20 +104,22 @@ def _marks(results: Results, trial: str) -> pa.Table | None:
     lookup; of messages outside of operations the last three are null."""
     if not results.has("observations"):
         return None
-    name, unit = pc.field("name"), pc.field("unit")
-    goes_on = reduce(pc.Expression.__or__, (pc.ends_with(name, end) for end in _GO_ON))
-    of_faults = pc.starts_with(name, f"{FAULT} ") & (unit == "bytes") & ~goes_on
-    stopped = of_faults | name.isin([*_OF_NETWORK, *_OF_ATTACKERS])
+    values = next(each["values"] for each in results.trials if each["trial"] == trial)
+    faults = values.get("faults", results.experiment.get("faults")) or []
+    of_faults = [name for fault in faults for name in stopping_observations(fault["name"])]
+    stopped = pc.field("name").isin([*_OF_NETWORK, *_OF_ATTACKERS, *of_faults])
     columns = ["name", "value", "unit", "peer", "subject", "trace"]
     found = results.table("observations", trial, columns, stopped)
     if found is None or not found.num_rows:
         return None
     size = pc.if_else(pc.equal(found["unit"], "bytes"), found["value"], None)
     found = found.append_column("bytes", size)
-    keys = ["trace", "operation", "event", "lookup"]
-    operations = results.table("operations", trial, keys)
+    operations = results.table("operations", trial, ["trace", *_OF_OPERATIONS])
     if operations is None:
-        return None
+        operations = pa.table(
+            {"trace": pa.array([], found["trace"].type)}
+            | {key: pa.array([], of) for key, of in _OF_OPERATIONS.items()}
+        )
     return found.join(operations, "trace", join_type="left outer")
 
 

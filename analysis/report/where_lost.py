@@ -15,6 +15,8 @@ from analysis.report.over_seeds import mean_text, seeds, told
 from emulator.files.input_facts import counted
 from emulator.network.peer_network import LOSS
 
+_MOST_WAYS: Final = 20
+"""The most ways between regions of a variant that are shown."""
 _CAUSES: Final = (
     "The expected deliveries that were not made, and the lookups that did not end at the right peer, by what "
     "their traces say. The network's loss, faults, full links, busy peers and attackers mark each message "
@@ -28,7 +30,8 @@ _STOPS: Final = (
 )
 _WAYS: Final = (
     "The same by region: from that of the peer at which a message ended to that of the peer which did not "
-    "get it. Of maintenance that the network's loss took, no regions are known."
+    f"get it; of each variant the {_MOST_WAYS} with the most messages. Of maintenance that the network's "
+    "loss took, no regions are known."
 )
 _PEERS: Final = (
     "The ten peers that missed most, and of equal ones those at which most was stopped: how many messages "
@@ -61,7 +64,9 @@ def _write(results: Results) -> Iterator[Block]:
         yield _table(stops, ("Reason", "In", "Messages", "Bytes"), several)
         if any(each.regions for trials in found.values() for each in trials.values()):
             yield Text(_WAYS)
-            ways = list(_stop_rows(found, lambda reason, operation, way: (reason, way) if way else None))
+            ways = list(
+                _stop_rows(found, lambda reason, operation, way: (reason, way) if way else None, _MOST_WAYS)
+            )
             yield _table(ways, ("Reason", "Way", "Messages", "Bytes"), several)
     if peers := list(_peer_rows(results, found, worst)):
         yield Text(_PEERS)
@@ -143,16 +148,18 @@ def _places(losses: Losses) -> dict[Place, Counts]:
 
 
 def _stop_rows(
-    found: Mapping[str, Mapping[str, Losses]], by: Callable[[str, str, str], tuple[str, str] | None]
+    found: Mapping[str, Mapping[str, Losses]],
+    by: Callable[[str, str, str], tuple[str, str] | None],
+    most: int | None = None,
 ) -> Iterator[tuple[str, ...]]:
     """Yield rows of stopped messages, by what `by` makes of reason, operation and way; None leaves them
-    out."""
+    out. Of each variant there are at most so many, those with the most messages."""
     for label, trials in found.items():
         every = [_sums(_places(each), by) for each in trials.values()]
         sums = Counter[tuple[str, str]]()
         for of_seed in every:
             sums.update({key: count for key, (count, _) in of_seed.items()})
-        for key, _ in sums.most_common():
+        for key, _ in sums.most_common(most):
             counts, sizes = zip(*(each.get(key, (0, 0)) for each in every), strict=True)
             yield label, *key, mean_text(counts), mean_text(sizes, "bytes") if any(sizes) else number(None)
 
@@ -177,10 +184,10 @@ def _peer_rows(
         for (_, _, end, receiver), (count, _) in losses.stops.items():
             at[end] += count
             without[receiver] += count
-        score = losses.missed_at + at + without
-        for peer, _ in sorted(
-            score.items(), key=lambda each: (-losses.missed_at[each[0]], -each[1], each[0])
-        )[:_MOST_PEERS]:
+        missed = losses.missed_at
+        for peer in sorted(missed, key=lambda peer: (-missed[peer], -at[peer] - without[peer], peer))[
+            :_MOST_PEERS
+        ]:
             about = ", ".join(
                 text
                 for text in (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -53,6 +54,8 @@ def lossy(make_run: Callable[..., RunDirectory]) -> RunDirectory:
     summary = json.loads(run.summary.read_text())
     summary["trials"] = [trial for trial in summary["trials"] if trial["trial"] == TRIAL]
     run.summary.write_text(json.dumps(summary))
+    faults = [{"name": "split"}, {"name": "slow"}, {"name": "cut duplicates"}, {"name": "delays"}]
+    run.experiment.write_text(f"{run.experiment.read_text()}\nfaults: {json.dumps(faults)}\n")
     due = {"publisher": 10, "published_s": 50.0, "expected": True, "delay_ms": None}
     wanted = [(1, peer) for peer in (10, 11, 12, 13, 14, 15, 16)] + [(2, 11), (2, 12), (3, 11)]
     put(run, "deliveries", [due | {"event": e, "peer": p, "delivered": (e, p) == (1, 11)} for e, p in wanted])
@@ -154,6 +157,39 @@ def test_messages_that_were_stopped_are_told_by_reason_operation_and_region(loss
         ["fault split", "eu to us", "1", "100 bytes"],
     ]
     assert found["Region/Missed"] == [["eu", "5"], ["us", "2"]]
+
+
+def test_a_fault_may_be_named_as_the_marks_of_messages_that_go_on_end(lossy: RunDirectory) -> None:
+    names = ["fault cut duplicates", "fault delays", "fault delays delays", "fault split duplicates"]
+    put(lossy, "observations", [mark(name, 1, 12) for name in [*names, "fault slow corrupts"]])
+    found = losses_of(Results.read(lossy), TRIAL)
+    stopped = {"fault cut duplicates", "fault delays", "fault slow corrupts"}
+    assert {name for name, *_ in found.stops} == stopped
+
+
+def test_without_operations_all_that_was_stopped_is_maintenance(lossy: RunDirectory) -> None:
+    shutil.rmtree(lossy.tables / "operations" / f"trial={TRIAL.replace('=', '%3D')}")
+    found = losses_of(Results.read(lossy), TRIAL)
+    assert {operation for _, operation, *_ in found.stops} == {"maintenance"}
+    assert sum(count for count, _ in found.stops.values()) == 7
+
+
+def test_of_the_ways_between_regions_those_with_the_most_messages_are_told(lossy: RunDirectory) -> None:
+    plan = lossy.trial(TRIAL).plan / "peers.parquet"
+    peers = [{"peer": p, "region": f"r{p}", "attacker": False} for p in range(100)]
+    pq.write_table(pa.Table.from_pylist(peers), plan)
+    marks = [mark("network loss", None, subject) for subject in range(20, 60)]
+    put(lossy, "observations", [*marks, *(mark("network loss", 1, 59),) * 2])
+    ways = tables(lossy)["Reason/Way"]
+    assert len(ways) == 20 and ways[0] == ["network loss", "r10 to r59", "3", "300 bytes"]
+
+
+def test_no_peer_is_named_where_nothing_was_missed(lossy: RunDirectory) -> None:
+    due = {"event": 1, "peer": 11, "publisher": 10, "expected": True, "delivered": True}
+    put(lossy, "deliveries", [due])
+    put(lossy, "lookups", [{"lookup": 1, "counted": False}])
+    found = tables(lossy)
+    assert "Reason/In" in found and "Peer/Missed" not in found
 
 
 def test_the_peers_that_missed_most_are_named_with_what_ended_at_them(lossy: RunDirectory) -> None:
