@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from analysis.charts.numerals import quantity
 from analysis.charts.results import unit_of, value_label
 from analysis.report.setting import plain
 from emulator.experiment.file.json_schema import experiment_schema
@@ -78,6 +79,13 @@ def test_a_share_of_the_setting_is_told_in_percent() -> None:
     assert plain({"share": 0.5, "way": "both"}) == "(share 50 %, way both)"
     assert plain({"relay": 0.1}, key="roles") == "(relay 10 %)"
     assert plain(0.5) == "0.5"
+
+
+def test_one_of_something_is_told_in_the_singular() -> None:
+    told = [
+        quantity(*each).replace("\N{NO-BREAK SPACE}", " ") for each in ((1, "hops"), (1, "ms"), (2, "hops"))
+    ]
+    assert told == ["1 hop", "1 ms", "2 hops"]
 
 
 def test_no_text_of_the_code_has_a_percent_sign_without_a_space() -> None:

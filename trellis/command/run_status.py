@@ -17,7 +17,7 @@ from emulator.experiment.run.directory import RunDirectory
 from emulator.files.input_facts import counted
 from trellis.command.as_json import say_json
 from trellis.command.exits import UserError, err
-from trellis.command.labels import labels_of
+from trellis.command.labels import trial_labels_of
 from trellis.command.outcome import out
 from trellis.command.watching import View, show, watch
 
@@ -80,9 +80,7 @@ def _labels(directory: RunDirectory) -> dict[str, str]:
         every = trials(load(directory.experiment, check_files=False, check_systems=False, is_written=True))
     except (ExperimentError, OSError):
         return {}
-    labels = labels_of(every)
-    seeds = {trial.name: f"{labels.get(trial.variant.name, '')}, seed {trial.spec.seed}" for trial in every}
-    return seeds if labels else {}
+    return trial_labels_of(every)
 
 
 def show_run(path: Path, as_json: bool, watched: bool) -> None:
