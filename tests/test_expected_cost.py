@@ -65,6 +65,7 @@ def test_a_trial_is_expected_to_take_what_one_like_it_took(peers: int, seconds: 
     cost = expected_cost(trial(peers), Load(10 * peers, 50 * peers, 55.0 * peers))
     assert cost.processor_s == pytest.approx(seconds, rel=0.15)
     assert cost.memory_bytes == pytest.approx(gib * 2**30, rel=0.05)
+    assert cost.within == 3.2
 
 
 @pytest.mark.parametrize(

@@ -53,6 +53,9 @@ UP: Final = 0.95
 _OF_LINKS: Final = {"fifo": 1.9, "fair": 3.6}
 """The factor by which links of a discipline add events (`docs/performance.md`)."""
 
+_WITHIN: Final = 3.2
+"""The factor within which the seconds were what a trial of a measured system took by itself
+(`docs/performance.md`); its events were told within a factor of 1.5."""
 _OTHERS_WITHIN: Final = 7.0
 """The factor within which the mean of others was what trials took, without the time before the first event:
 one of 80 peers of each of the 41 systems that were not measured then took 0.38 to 6.8 times as long."""
@@ -66,8 +69,8 @@ class Cost:
 
     processor_s: float
     memory_bytes: float
-    within: float = 1.5
-    """The factor within which the events are told, or the processor time if it is that of others."""
+    within: float | None = None
+    """The factor within which the processor time was what trials took; None if that was not looked at."""
     as_others: bool = False
     """This is true if the system was not measured, and the cost is the mean of others."""
 
@@ -97,7 +100,7 @@ def expected_cost(trial: TrialSpec, load: Load | None = None) -> Cost:
         raise NotKnown("its plan was not drawn")
     if name == "vitis":
         seconds = _of_vitis(trial, load) * us / 1e6
-        return Cost(seconds, VITIS.base_bytes + trial.peers * VITIS.peer_bytes)
+        return Cost(seconds, VITIS.base_bytes + trial.peers * VITIS.peer_bytes, _WITHIN)
     among_many = us / VITIS.us[0][1]
     return _as_others(trial, load, among_many) if rate is None else _cost(trial, rate, load, among_many)
 
@@ -105,7 +108,7 @@ def expected_cost(trial: TrialSpec, load: Load | None = None) -> Cost:
 def _cost(trial: TrialSpec, rate: SystemRate, load: Load, among_many: float) -> Cost:
     """Return the cost at a rate; an event takes `among_many` times as long as among few peers."""
     seconds = expected_events(trial, rate, load) * rate.us / 1e6 * among_many
-    return Cost(rate.base_s + seconds, rate.base_bytes + trial.peers * rate.peer_bytes, rate.within)
+    return Cost(rate.base_s + seconds, rate.base_bytes + trial.peers * rate.peer_bytes, _WITHIN)
 
 
 def _as_others(trial: TrialSpec, load: Load, among_many: float) -> Cost:

@@ -28,5 +28,3 @@ class SystemRate:
     rounds: tuple[tuple[str, float], ...] = ()
     """The shares of the events of peers and subscriptions that come with the rounds of a parameter, such as
     `heartbeat` or `overlay.period`: twice as often with half of its default."""
-    within: float = 1.5
-    """The factor within which the events of all measured trials are told."""

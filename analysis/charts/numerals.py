@@ -57,11 +57,13 @@ def number(value: float | None, decimals: int | None = None) -> str:
 
 
 def quantity(value: float | None, unit: str = "") -> str:
-    """Return a number with its unit: "41.2 ms", "3.1 %"."""
+    """Return a number with its unit: "41.2 ms", "3.1 %", "1 hop"."""
     if value is None or math.isnan(value):
         return "\N{EM DASH}"
-    text = number(shown(value, unit))
-    return f"{text}\N{NO-BREAK SPACE}{shown_unit(unit)}" if unit else text
+    text, told = number(shown(value, unit)), shown_unit(unit)
+    if text == "1" and told.isalpha() and len(told) > 2:
+        told = told.removesuffix("s")
+    return f"{text}\N{NO-BREAK SPACE}{told}" if unit else text
 
 
 def in_words(value: float | None, unit: str = "") -> str:

@@ -23,8 +23,14 @@ from emulator.files.damage import DamagedFile
 
 _NONE_WITHOUT_KEYS: Final = ("churn", "attackers", "processing")
 """The parts of an experiment of which there is nothing if they have no keys."""
-SHARES: Final = frozenset({"share", "loss", "duplicate", "corrupt", "drift"})
-"""The names of keys of an experiment whose numbers are shares, wherever they stand."""
+SHARES: Final = frozenset(
+    {"share", "loss", "loss.mean", "duplicate", "corrupt", "drift", "graceful", "initial", "rate_error"}
+)
+"""The ends of keys of an experiment whose numbers are shares: a name, or two where others have that name."""
+SHARES_BELOW_1: Final = frozenset(
+    {"roles.publisher", "roles.subscriber", "roles.relay", "subscriptions.size"}
+)
+"""The ends of keys whose numbers are shares below 1, and counts from 1 on."""
 
 
 class ResultsError(Exception):
@@ -248,9 +254,12 @@ def key_label(key: str) -> str:
     return (parts[-1] if parts else key).replace("_", " ")
 
 
-def unit_of(key: str) -> str:
-    """Return the unit of the numbers at an experiment's dotted key: "share" for shares, else ""."""
-    return "share" if key.rpartition(".")[2] in SHARES else ""
+def unit_of(key: str, value: Any = None) -> str:
+    """Return the unit of a number at an experiment's dotted key: "share" for shares, else ""."""
+    parts = key.split(".")
+    ends = {parts[-1], ".".join(parts[-2:])}
+    below_1 = isinstance(value, int | float) and 0 < value < 1 and ends & SHARES_BELOW_1
+    return "share" if ends & SHARES or below_1 else ""
 
 
 def value_label(key: str, value: Any) -> str:
@@ -265,11 +274,13 @@ def value_label(key: str, value: Any) -> str:
     if value is None:
         return f"no {key_label(key)}"
     if isinstance(value, int | float):
-        return f"{key_label(key)} {in_words(value, unit_of(key))}"
+        return f"{key_label(key)} {in_words(value, unit_of(key, value))}"
     if isinstance(value, Mapping):
         if not value:
             return f"no {key_label(key)}" if key in _NONE_WITHOUT_KEYS else ""
-        return ", ".join(filter(None, (_part_label(part, of_part) for part, of_part in value.items())))
+        return ", ".join(
+            filter(None, (_part_label(f"{key}.{part}", of_part) for part, of_part in value.items()))
+        )
     if has_names(value):
         return " and ".join(str(each["name"]) for each in value) or f"no {key_label(key)}"
     if str(value)[:1].isdigit():

@@ -61,11 +61,13 @@ def _against(results: Results, measure: str, axis: str) -> Chart | None:
     for points in groups.values():
         points.sort(key=lambda p: p.x)
     of_paper = paper_limits(results, measure)
+    xs = [variant["values"][axis] for variant in results.variants]
     return line_chart(
-        f"sweep-{measure}", about["title"], _meaning(about), Quantity(key_label(axis), unit_of(axis)),
+        f"sweep-{measure}", about["title"], _meaning(about),
+        Quantity(key_label(axis), unit_of(axis, max(xs))),
         Quantity(about["title"], about["unit"]), [Series(k, v) for k, v in groups.items()],
         from_zero=about["better"] != "higher",
-        x_logarithmic=_spans_decades(variant["values"][axis] for variant in results.variants),
+        x_logarithmic=_spans_decades(xs),
         x_text=lambda x: value_label(axis, x),
         limits=[_over(results, each, axis, others, about["title"]) for each in of_paper],
     )  # fmt: skip

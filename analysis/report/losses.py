@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import reduce
 from typing import Any, Final
 
 import pyarrow as pa
@@ -18,29 +17,33 @@ import pyarrow.compute as pc
 
 from analysis.charts.results import Results
 from analysis.report.plan_table import plan_table
-from emulator.faults.network_faults import FAULT
+from emulator.faults.network_faults import stopping_observations
+from emulator.faults.spec import STOPPING_ATTACKS
 from emulator.network.access_links import DOWN_LINK_DROP, UP_LINK_DROP
 from emulator.network.busy_peers import PROCESSING_DROP
 from emulator.network.peer_network import LOSS
+from emulator.runtime.hostile_channel import OBSERVATION
 
 NOT_DELIVERED: Final = "a copy arrived at the peer and was not delivered"
 STOPPED: Final = "a message to the peer was stopped"
 WORD_ALONE: Final = "word of it arrived at the peer, and no copy"
-STOPPED_ELSEWHERE: Final = "a message to another peer was stopped"
-NEVER_SENT: Final = "nothing was stopped: no peer passed it on to this one, or one on the way was down"
+STOPPED_ELSEWHERE: Final = "a message to or from another peer, which has no copy either, was stopped"
+NEVER_SENT: Final = "no peer passed it on to the peer, or one on the way was down"
 NEVER_LEFT: Final = "nothing was stopped: no copy arrived at any peer but the publisher"
 WRONG_PEER: Final = "it ended at another peer than the right one"
 LOOKUP_STOPPED: Final = "a message of the lookup was stopped"
 NOWHERE: Final = "nothing was stopped: it ended nowhere"
+A_MESSAGE_STOPPED: Final = "a message was stopped"
 OUTSIDE: Final = "maintenance"
 """The name of messages outside of operations."""
 _OF_NETWORK: Final = (LOSS, UP_LINK_DROP, DOWN_LINK_DROP, PROCESSING_DROP)
-_OF_ATTACKERS: Final = ("attack black-hole", "attack garbage", "attack mesh-sybil")
-_GO_ON: Final = (" delays", " duplicates")
-"""The ends of the marks of messages that a fault lets arrive."""
+_OF_ATTACKERS: Final = tuple(f"{OBSERVATION} {kind}" for kind in STOPPING_ATTACKS)
 
 _STOP: Final = ["name", "operation", "peer", "subject"]
 _COUNTS: Final = [("value", "count"), ("bytes", "sum")]
+
+_OF_OPERATIONS: Final = {"operation": pa.string(), "event": pa.int32(), "lookup": pa.int32()}
+"""The columns of the table of operations that marks are told with, which a trial may lack."""
 
 Stop = tuple[str, str, int, int]
 """The reason, the operation, and the peers at which a message ended and which did not get it."""
@@ -54,6 +57,9 @@ class Losses:
     """The number of deliveries that were expected and of lookups that count."""
     causes: Counter[str] = field(default_factory=Counter)
     """The outcomes that were missed, by cause."""
+    reasons: Counter[str] = field(default_factory=Counter)
+    """The same by the reason for which a message was stopped, to whichever peer; by the cause where none
+    was."""
     missed_at: Counter[int] = field(default_factory=Counter)
     """The same by the peer that was to get the event, or that asked."""
     stops: dict[Stop, tuple[int, int]] = field(default_factory=dict)
@@ -63,6 +69,12 @@ class Losses:
     regions: Mapping[int, str] = field(default_factory=dict)
     """The region of each peer that is in one."""
     attackers: Collection[int] = ()
+
+    def add(self, peer: int, cause: str, reason: str = "") -> None:
+        """Count an outcome that a peer missed, and the reason for which a message was stopped, if any."""
+        self.causes[f"{cause}: {reason}" if reason else cause] += 1
+        self.reasons[f"{A_MESSAGE_STOPPED}: {reason}" if reason else cause] += 1
+        self.missed_at[peer] += 1
 
 
 def losses_of(results: Results, trial: str) -> Losses:
@@ -92,20 +104,22 @@ def _marks(results: Results, trial: str) -> pa.Table | None:
     lookup; of messages outside of operations the last three are null."""
     if not results.has("observations"):
         return None
-    name, unit = pc.field("name"), pc.field("unit")
-    goes_on = reduce(pc.Expression.__or__, (pc.ends_with(name, end) for end in _GO_ON))
-    of_faults = pc.starts_with(name, f"{FAULT} ") & (unit == "bytes") & ~goes_on
-    stopped = of_faults | name.isin([*_OF_NETWORK, *_OF_ATTACKERS])
+    values = next(each["values"] for each in results.trials if each["trial"] == trial)
+    faults = values.get("faults", results.experiment.get("faults")) or []
+    of_faults = [name for fault in faults for name in stopping_observations(fault["name"])]
+    stopped = pc.field("name").isin([*_OF_NETWORK, *_OF_ATTACKERS, *of_faults])
     columns = ["name", "value", "unit", "peer", "subject", "trace"]
     found = results.table("observations", trial, columns, stopped)
     if found is None or not found.num_rows:
         return None
     size = pc.if_else(pc.equal(found["unit"], "bytes"), found["value"], None)
     found = found.append_column("bytes", size)
-    keys = ["trace", "operation", "event", "lookup"]
-    operations = results.table("operations", trial, keys)
+    operations = results.table("operations", trial, ["trace", *_OF_OPERATIONS])
     if operations is None:
-        return None
+        operations = pa.table(
+            {"trace": pa.array([], found["trace"].type)}
+            | {key: pa.array([], of) for key, of in _OF_OPERATIONS.items()}
+        )
     return found.join(operations, "trace", join_type="left outer")
 
 
@@ -113,43 +127,44 @@ def _add_deliveries(found: Losses, results: Results, trial: str, marks: pa.Table
     if not results.has("deliveries"):
         return
     due = pc.field("expected") & (pc.field("peer") != pc.field("publisher"))
-    table = results.table("deliveries", trial, ["event", "peer", "delivered"], due)
+    table = results.table("deliveries", trial, ["event", "peer", "publisher", "delivered"], due)
     if table is None:
         return
     found.expected += table.num_rows
     missed = table.filter(~pc.field("delivered"))
-    events = set(missed["event"].to_pylist())
-    if not events:
+    publishers = dict(zip(missed["event"].to_pylist(), missed["publisher"].to_pylist(), strict=True))
+    if not publishers:
         return
-    to_peer, of_event = _by_event(marks, events)
-    copies, arrived = _copies(results, trial, events)
+    copies, arrived = _copies(results, trial, publishers)
+    to_peer, elsewhere = _by_event(marks, publishers, copies)
     for event, peer in zip(missed["event"].to_pylist(), missed["peer"].to_pylist(), strict=True):
         if copies.get((event, peer), 0):
-            cause = NOT_DELIVERED
+            found.add(peer, NOT_DELIVERED)
         elif reasons := to_peer.get((event, peer)):
-            cause = f"{STOPPED}: {_reason(reasons)}"
+            found.add(peer, STOPPED, _reason(reasons))
         elif (event, peer) in copies:
-            cause = WORD_ALONE
-        elif reasons := of_event.get(event):
-            cause = f"{STOPPED_ELSEWHERE}: {_reason(reasons)}"
+            found.add(peer, WORD_ALONE)
+        elif reasons := elsewhere.get(event):
+            found.add(peer, STOPPED_ELSEWHERE, _reason(reasons))
         else:
-            cause = NEVER_SENT if event in arrived else NEVER_LEFT
-        found.causes[cause] += 1
-        found.missed_at[peer] += 1
+            found.add(peer, NEVER_SENT if event in arrived else NEVER_LEFT)
 
 
 def _by_event(
-    marks: pa.Table | None, events: Collection[int]
+    marks: pa.Table | None, publishers: Mapping[int, int], copies: Mapping[tuple[int, int], int]
 ) -> tuple[dict[tuple[int, int], Counter[str]], dict[int, Counter[str]]]:
     """Return how many messages about these events were stopped for which reason, by event and peer, and by
-    event."""
+    event those to or from a peer that could not pass the event on, because it got no copy and did not publish
+    it."""
     to_peer = dict[tuple[int, int], Counter[str]]()
-    of_event = dict[int, Counter[str]]()
-    rows = [] if marks is None else marks.filter(pc.field("event").isin(list(events))).to_pylist()
+    elsewhere = dict[int, Counter[str]]()
+    rows = [] if marks is None else marks.filter(pc.field("event").isin(list(publishers))).to_pylist()
     for row in rows:
-        to_peer.setdefault((row["event"], row["subject"]), Counter())[row["name"]] += 1
-        of_event.setdefault(row["event"], Counter())[row["name"]] += 1
-    return to_peer, of_event
+        event, ends = row["event"], {row["peer"], row["subject"]}
+        to_peer.setdefault((event, row["subject"]), Counter())[row["name"]] += 1
+        if any(not copies.get((event, end), 0) for end in ends - {publishers[event]}):
+            elsewhere.setdefault(event, Counter())[row["name"]] += 1
+    return to_peer, elsewhere
 
 
 def _copies(
@@ -178,13 +193,11 @@ def _add_lookups(found: Losses, results: Results, trial: str, marks: pa.Table | 
         if row["right"]:
             continue
         if row["delivered"]:
-            cause = WRONG_PEER
+            found.add(row["origin"], WRONG_PEER)
         elif reasons := stopped.get(row["lookup"]):
-            cause = f"{LOOKUP_STOPPED}: {_reason(reasons)}"
+            found.add(row["origin"], LOOKUP_STOPPED, _reason(reasons))
         else:
-            cause = NOWHERE
-        found.causes[cause] += 1
-        found.missed_at[row["origin"]] += 1
+            found.add(row["origin"], NOWHERE)
 
 
 def _of_lookups(marks: pa.Table | None) -> Iterator[tuple[str, int]]:

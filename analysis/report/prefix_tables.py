@@ -10,6 +10,7 @@ Druschel, 2001, section 2.1).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from typing import Any, Final
 
 import pyarrow.compute as pc
@@ -72,7 +73,7 @@ def _beginning(identifier: int, digits: int, digit_bits: int) -> int:
 def slots_of_trial(results: Results, trial: str, values: Mapping[str, Any]) -> float | None:
     """Return the share of slots that are filled at the end of the measure phase; None of a system without
     such tables. `values` are what its variant varies. Raises ResultsError if a table cannot be read."""
-    if not (results.has("links") and results.has("identifiers")):
+    if not all(map(results.has, ("links", "identifiers", "sessions"))):
         return None
     at_end = (pc.field("moment") == "end") & pc.field("kind").isin(list(_KINDS))
     links = results.table("links", trial, ["moment", "peer", "neighbour", "channel", "kind", "at_s"], at_end)
@@ -82,19 +83,29 @@ def slots_of_trial(results: Results, trial: str, values: Mapping[str, Any]) -> f
     if told is None:
         return None
     channel = links["channel"][0].as_py()
-    ends = {peer for name in ("peer", "neighbour") for peer in links[name].to_pylist()}
     until = pc.max(links["at_s"]).as_py()
+    there = _up(results, trial, until)
     identifiers = {
         row["peer"]: int(row["identifier"], 16)
         for row in told.sort_by("at_s").to_pylist()
-        if row["channel"] == channel and row["at_s"] <= until and row["peer"] in ends
+        if row["channel"] == channel and row["at_s"] <= until and row["peer"] in there
     }
     of_channel = links.filter(pc.field("channel") == channel)
     pairs = zip(of_channel["peer"].to_pylist(), of_channel["neighbour"].to_pylist(), strict=True)
     bits = _KINDS[links["kind"][0].as_py()]
     if bits > 1:
-        bits = next(_found({**results.experiment.get("system", {}), **values}), bits)
+        bits = next(chain(_found(values), _found(results.experiment.get("system", {}))), bits)
     return filled_slots(identifiers, pairs, bits)
+
+
+def _up(results: Results, trial: str, at: float) -> set[int]:
+    """Return the peers that are up at a time (s): those that left are in no subtree, though tables may still
+    have them."""
+    until = pc.field("end_s").is_null() | (pc.field("end_s") >= at)
+    found = results.table(
+        "sessions", trial, ["peer", "start_s", "end_s"], until & (pc.field("start_s") <= at)
+    )
+    return set() if found is None else set(found["peer"].to_pylist())
 
 
 def _found(part: Mapping[str, Any]) -> Iterator[int]:

@@ -95,10 +95,14 @@ def _system(system: Mapping[str, Any], vary: Mapping[str, Any]) -> str:
     return listed + (f" ({parameters})" if parameters else "")
 
 
-def _parameters(given: Mapping[str, Any]) -> str:
-    """Return parameters in words; groups of parameters, such as those of an overlay below, come last."""
+def _parameters(given: Mapping[str, Any], above: str = "") -> str:
+    """Return parameters of the key `above` in words; groups of parameters, such as those of an overlay below,
+    come last."""
     in_order = sorted(given.items(), key=lambda parameter: isinstance(parameter[1], Mapping))
-    return ", ".join(f"{name.replace('_', ' ')} {plain(value, unit_of(name))}" for name, value in in_order)
+    return ", ".join(
+        f"{name.replace('_', ' ')} {plain(value, unit_of(f'{above}.{name}', value), name)}"
+        for name, value in in_order
+    )
 
 
 def _runtime(runtime: Mapping[str, Any]) -> str:
@@ -289,21 +293,21 @@ def _varied(key: str, values: Sequence[Any]) -> str:
     of = {repr(text): text for text in texts}
     if len(of) > 1:
         of = {told: f"({text})" if ", " in str(text) else text for told, text in of.items()}
-    listed = _listed(list(of.values()), unit_of(key))
+    listed = _listed(list(of.values()), key)
     return listed if any(name in text for text in of if text.startswith("'no ")) else f"{name} {listed}"
 
 
-def _listed(values: Sequence[Any], unit: str = "") -> str:
-    texts = [plain(value, unit) for value in values]
+def _listed(values: Sequence[Any], key: str = "") -> str:
+    texts = [plain(value, unit_of(key, value), key) for value in values]
     if len(texts) > _MOST_VALUES:
         return f"{texts[0]}, {texts[1]} ... {texts[-1]} ({len(texts):,} values)"
     return ", ".join(texts)
 
 
-def plain(value: Any, unit: str = "") -> str:
-    """Return a value of an experiment in words; of a share in percent, if the unit says so."""
+def plain(value: Any, unit: str = "", key: str = "") -> str:
+    """Return a value of an experiment in words; of a share in percent, if the unit or its key says so."""
     if isinstance(value, Mapping):
-        return f"({_parameters(value)})"
+        return f"({_parameters(value, key)})"
     if isinstance(value, list | tuple):
         return " to ".join(plain(each, unit) for each in value)
     is_number = isinstance(value, int | float) and not isinstance(value, bool)

@@ -40,7 +40,8 @@ _ABOUT: Final = (
     f"{_MOST_SOURCES} peers; those of a random graph of n peers with k neighbours have "
     "(ln n - 0.577) / ln k + 1/2 hops (Fronczak et al., 2004). "
     "A regular one, in which each peer has k neighbours, is the ideal of meshes: a peer is farther than h "
-    "hops with a probability of exp(-k ((k - 1)^h - 1) / (n (k - 2))) (Tishby et al., 2022)."
+    "hops with a probability of exp(-k ((k - 1)^h - 1) / (n (k - 2))) (Tishby et al., 2022), in "
+    "which the factor of the first hop, exp(-k / n), has its exact value instead: 1 - k / (n - 1)."
 )
 _WRONG: Final = "wrong_successors"
 _EULER: Final = 0.5772156649
@@ -50,7 +51,7 @@ _LARGEST: Final = 700.0
 """The largest number of which the exponential function of the negative is above 0."""
 _SLOTS: Final = (
     "A slot of a table by prefix is filled if an entry begins with its digits; slots are counted for which "
-    "there is a peer."
+    "there is a peer that is up."
 )
 
 
@@ -176,9 +177,13 @@ def regular_path(peers: int, degree: float) -> float | None:
 
 def _farther(peers: int, degree: float, hops: int) -> float:
     """Return the probability that a peer of a random regular graph is farther than some hops (Tishby et al.,
-    2022)."""
-    reached = math.expm1(hops * math.log(degree - 1)) if hops else 0.0
-    return math.exp(-min(degree * reached / (peers * (degree - 2)), _LARGEST))
+    2022). That of one hop is exact, since exp(-k / n), which holds among many peers, is too large in dense
+    graphs."""
+    if not hops:
+        return 1.0
+    reached = math.exp(hops * math.log(degree - 1)) - (degree - 1)
+    beyond_first = math.exp(-min(degree * reached / (peers * (degree - 2)), _LARGEST))
+    return (1 - degree / (peers - 1)) * beyond_first
 
 
 DEGREES: Final = Figure(_degrees)

@@ -15,10 +15,14 @@ from analysis.report.over_seeds import mean_text, seeds, told
 from emulator.files.input_facts import counted
 from emulator.network.peer_network import LOSS
 
+_MOST_WAYS: Final = 20
+"""The most ways between regions of a variant that are shown."""
 _CAUSES: Final = (
     "The expected deliveries that were not made, and the lookups that did not end at the right peer, by what "
     "their traces say. The network's loss, faults, full links, busy peers and attackers mark each message "
-    "that they stop. A message to a peer that is down leaves no mark."
+    "that they stop. A message to a peer that is down leaves no mark. Where one of another peer was stopped, "
+    "that peer could not pass the event on; whether it would have passed it on to the one that missed it, no "
+    "trace says."
 )
 _STOPS: Final = (
     "The messages that were stopped, by reason and by the operation to which they belong. Attackers tell no "
@@ -26,7 +30,8 @@ _STOPS: Final = (
 )
 _WAYS: Final = (
     "The same by region: from that of the peer at which a message ended to that of the peer which did not "
-    "get it. Of maintenance that the network's loss took, no regions are known."
+    f"get it; of each variant the {_MOST_WAYS} with the most messages. Of maintenance that the network's "
+    "loss took, no regions are known."
 )
 _PEERS: Final = (
     "The ten peers that missed most, and of equal ones those at which most was stopped: how many messages "
@@ -59,7 +64,9 @@ def _write(results: Results) -> Iterator[Block]:
         yield _table(stops, ("Reason", "In", "Messages", "Bytes"), several)
         if any(each.regions for trials in found.values() for each in trials.values()):
             yield Text(_WAYS)
-            ways = list(_stop_rows(found, lambda reason, operation, way: (reason, way) if way else None))
+            ways = list(
+                _stop_rows(found, lambda reason, operation, way: (reason, way) if way else None, _MOST_WAYS)
+            )
             yield _table(ways, ("Reason", "Way", "Messages", "Bytes"), several)
     if peers := list(_peer_rows(results, found, worst)):
         yield Text(_PEERS)
@@ -81,12 +88,13 @@ def _missed_share(trials: Mapping[str, Losses]) -> float:
 
 
 def _lead(found: Mapping[str, Mapping[str, Losses]], worst: Sequence[str], variants: int) -> str:
-    """Return the sentence on the variant that missed the largest share, of those that are drawn."""
+    """Return the sentence on the variant that missed the largest share, of those that are drawn, with the
+    commonest reason."""
     label, trials = worst[0], found[worst[0]].values()
-    causes = sum((each.causes for each in trials), Counter[str]())
-    cause, count = causes.most_common(1)[0]
+    reasons = sum((each.reasons for each in trials), Counter[str]())
+    reason, count = reasons.most_common(1)[0]
     share = quantity(_missed_share(found[label]), "share")
-    most = f"of these, {quantity(count / causes.total(), 'share')} because {cause}"
+    most = f"of these, {quantity(count / reasons.total(), 'share')} where {reason}"
     others = sum(bool(_missed_share(found[other])) for other in worst[1:])
     who = (
         f"{label} missed most, {share} of what was expected"
@@ -140,16 +148,18 @@ def _places(losses: Losses) -> dict[Place, Counts]:
 
 
 def _stop_rows(
-    found: Mapping[str, Mapping[str, Losses]], by: Callable[[str, str, str], tuple[str, str] | None]
+    found: Mapping[str, Mapping[str, Losses]],
+    by: Callable[[str, str, str], tuple[str, str] | None],
+    most: int | None = None,
 ) -> Iterator[tuple[str, ...]]:
     """Yield rows of stopped messages, by what `by` makes of reason, operation and way; None leaves them
-    out."""
+    out. Of each variant there are at most so many, those with the most messages."""
     for label, trials in found.items():
         every = [_sums(_places(each), by) for each in trials.values()]
         sums = Counter[tuple[str, str]]()
         for of_seed in every:
             sums.update({key: count for key, (count, _) in of_seed.items()})
-        for key, _ in sums.most_common():
+        for key, _ in sums.most_common(most):
             counts, sizes = zip(*(each.get(key, (0, 0)) for each in every), strict=True)
             yield label, *key, mean_text(counts), mean_text(sizes, "bytes") if any(sizes) else number(None)
 
@@ -174,10 +184,10 @@ def _peer_rows(
         for (_, _, end, receiver), (count, _) in losses.stops.items():
             at[end] += count
             without[receiver] += count
-        score = losses.missed_at + at + without
-        for peer, _ in sorted(
-            score.items(), key=lambda each: (-losses.missed_at[each[0]], -each[1], each[0])
-        )[:_MOST_PEERS]:
+        missed = losses.missed_at
+        for peer in sorted(missed, key=lambda peer: (-missed[peer], -at[peer] - without[peer], peer))[
+            :_MOST_PEERS
+        ]:
             about = ", ".join(
                 text
                 for text in (

@@ -15,6 +15,12 @@ FAULT: Final = "fault"
 name."""
 _COUNTED: Final = {"stopped": "", "delayed": " delays", "doubled": " duplicates", "damaged": " corrupts"}
 """The ends of the observations' names, by the word for what a fault did to the messages."""
+_STOPPING: Final = ("stopped", "damaged")
+
+
+def stopping_observations(fault: str) -> list[str]:
+    """Return the names of the observations of messages that a fault kept from being received."""
+    return [f"{FAULT} {fault}{_COUNTED[what]}" for what in _STOPPING]
 
 
 AT_ITS_RATE: Final = "at_its_rate"

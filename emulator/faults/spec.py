@@ -18,6 +18,8 @@ from emulator.faults.mesh_attacks import MeshSybil
 from emulator.files.quantities import Duration
 
 OWN_ATTACKS = ("black-hole", "delay", "duplication", "replay", "garbage", "mesh-sybil")
+STOPPING_ATTACKS = ("black-hole", "garbage", "mesh-sybil")
+"""The kinds of attacks whose observations are of messages that did not go on as they came."""
 
 
 def _with_kind(value: Any) -> Any:

@@ -82,7 +82,7 @@ def test_validate_tells_what_would_run(tmp_path: Path) -> None:
             "trials": 6,
             "processor_s": 2.0,
             "memory_bytes": 181867561,
-            "within": 1.5,
+            "within": 3.2,
             "as_others": [],
             "not_counted": [],
             "not_measured": [],

@@ -9,37 +9,50 @@ from typing import Any
 
 import pytest
 
-from analysis.charts.results import SHARES, unit_of, value_label
+from analysis.charts.numerals import quantity
+from analysis.charts.results import unit_of, value_label
 from analysis.report.setting import plain
 from emulator.experiment.file.json_schema import experiment_schema
 
 ROOT = Path(__file__).parents[2]
-OF_WHAT_ELSE = frozenset(
-    {
-        "correlation", "rate_error", "graceful", "initial", "mean", "size", "publisher", "subscriber",
-        "relay",
-    }
-)  # fmt: skip
-"""Keys that take percent and are no share of something, are a count from 1 on, or whose name means another
-thing elsewhere."""
+NO_SHARES = frozenset({"correlation"})
+"""The keys that take percent and are no share of anything."""
 
 
 def of_percent(schema: Any, name: str = "") -> Iterator[str]:
-    """Yield the names of the keys below a part of the schema that take a text with a percent sign."""
+    """Yield the dotted keys below a part of the schema that take a text with a percent sign, each from the
+    name of its part's type on."""
     if isinstance(schema, dict):
         if str(schema.get("pattern", "")).endswith(r"\s*%\s*$"):
             yield name
         for key, below in schema.items():
-            properties = key == "properties" and isinstance(below, dict)
-            for part, each in below.items() if properties else [(name, below)]:
-                yield from of_percent(each, part)
+            if key in ("properties", "$defs") and isinstance(below, dict):
+                for part, each in below.items():
+                    yield from of_percent(each, f"{name}.{part}" if key == "properties" else part)
+            else:
+                yield from of_percent(below, name)
     elif isinstance(schema, list):
         for each in schema:
             yield from of_percent(each, name)
 
 
-def test_each_key_of_an_experiment_that_is_a_share_is_known_as_one() -> None:
-    assert set(of_percent(experiment_schema())) == SHARES | OF_WHAT_ELSE
+WHERE = {"Bursts": "network.loss", "Roles": "workload.roles", "Groups": "workload.subscriptions"}
+"""The keys at which a file has parts of these types, of which some names mean other numbers elsewhere."""
+
+
+def test_each_number_that_a_file_may_have_in_percent_is_told_so() -> None:
+    keys = list(of_percent(experiment_schema()))
+    assert len(keys) > 20
+    for key in keys:
+        part, name = key.split(".")
+        found = unit_of(f"{WHERE.get(part, part)}.{name}", 0.5)
+        assert found == ("" if name in NO_SHARES else "share"), key
+
+
+def test_numbers_of_the_same_names_that_are_no_shares_are_not_told_in_percent() -> None:
+    assert unit_of("workload.roles.relay", 3) == unit_of("workload.subscriptions.size", 20) == ""
+    assert unit_of("system.parameters.size", 20) == unit_of("attackers.behaviour.publisher", 0) == ""
+    assert unit_of("workload.subscriptions.editors.mean", 5.4) == ""
 
 
 @pytest.mark.parametrize(
@@ -47,6 +60,11 @@ def test_each_key_of_an_experiment_that_is_a_share_is_known_as_one() -> None:
     [
         ("network.loss", 0.05, "loss 5 %"),
         ("network.loss", 0, "loss 0 %"),
+        ("churn.graceful", 0.3, "graceful 30 %"),
+        ("network.loss", {"kind": "bursts", "mean": 0.05, "burst": 4}, "bursts, mean 5 %, burst 4"),
+        ("network", {"loss": {"kind": "bursts", "mean": 0.05}}, "bursts, mean 5 %"),
+        ("workload.roles", {"relay": 0.1, "publisher": 2}, "relay 10 %, publisher 2"),
+        ("workload.subscriptions.initial", 0.1, "initial 10 %"),
         ("attackers.share", 0.125, "share 12.5 %"),
         ("attackers", {"share": 0.2, "behaviour": "sybil"}, "share 20 %, sybil"),
         ("system.parameters.friends", 12, "friends 12"),
@@ -59,7 +77,15 @@ def test_a_varied_share_is_told_in_percent(key: str, value: Any, told: str) -> N
 def test_a_share_of_the_setting_is_told_in_percent() -> None:
     assert plain(0.5, unit_of("share")) == "50 %"
     assert plain({"share": 0.5, "way": "both"}) == "(share 50 %, way both)"
+    assert plain({"relay": 0.1}, key="roles") == "(relay 10 %)"
     assert plain(0.5) == "0.5"
+
+
+def test_one_of_something_is_told_in_the_singular() -> None:
+    told = [
+        quantity(*each).replace("\N{NO-BREAK SPACE}", " ") for each in ((1, "hops"), (1, "ms"), (2, "hops"))
+    ]
+    assert told == ["1 hop", "1 ms", "2 hops"]
 
 
 def test_no_text_of_the_code_has_a_percent_sign_without_a_space() -> None:

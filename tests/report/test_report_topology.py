@@ -15,7 +15,7 @@ from analysis.charts.results import Results
 from analysis.contract.figures import Rows
 from analysis.measures.link_graph import measure_graph
 from analysis.measures.link_matrix import in_either_direction, link_matrix, mean_path
-from analysis.report.prefix_tables import filled_slots
+from analysis.report.prefix_tables import filled_slots, slots_of_trial
 from analysis.report.topology import DEGREES, TOPOLOGY, clustering, random_path, regular_path
 from emulator.experiment.run.directory import RunDirectory
 
@@ -89,6 +89,14 @@ def test_paths_of_a_regular_graph_are_those_of_one_that_is_drawn(peers: int, deg
     assert regular_path(peers, 2) is None and regular_path(degree + 1, degree) is None
 
 
+def test_in_a_dense_regular_graph_peers_that_are_no_neighbours_are_two_hops_apart() -> None:
+    apart = np.abs(np.arange(40)[:, None] - np.arange(40))
+    begins, ends = np.nonzero(np.minimum(apart, 40 - apart) > 6)  # of a ring, all but the six on either side
+    drawn = mean_path(in_either_direction(link_matrix(begins, ends, 40)), 40)
+    assert drawn == pytest.approx(1 + 12 / 39)
+    assert regular_path(40, 27) == pytest.approx(drawn)
+
+
 def test_the_table_has_wrong_successors_where_peers_stand_on_a_ring(
     make_run: Callable[..., RunDirectory],
 ) -> None:
@@ -125,24 +133,51 @@ def test_slots_are_filled_by_entries_that_begin_with_their_digits(
     assert filled_slots(there, links, bits) == (None if share is None else pytest.approx(share))
 
 
-def test_the_table_has_filled_slots_of_tables_by_prefix(make_run: Callable[..., RunDirectory]) -> None:
-    run = make_run()
+def with_tables_by_prefix(run: RunDirectory) -> Results:
+    """Return a run in which the peer 4, which has left by the end, is the only one of its subtree."""
+    link = {"moment": "end", "channel": "overlay", "kind": "routing table", "at_s": 60.0}
+    took = {"channel": "overlay", "at_s": 1.0}
+    places = [took | {"peer": p, "identifier": identifier(place)} for p, place in PLACES.items()]
+    tables = {
+        "links": [
+            link | {"peer": p, "neighbour": other} for p, other in [(1, 0), (1, 2), (1, 4), (2, 0), (3, 0)]
+        ],
+        "identifiers": [
+            *places,
+            took | {"peer": 1, "at_s": 70.0, "identifier": identifier("0")},
+            took | {"peer": 4, "identifier": identifier("8")},
+        ],
+        "sessions": [
+            *({"peer": p, "start_s": 1.0, "end_s": 90.0 if p else None} for p in PLACES),
+            {"peer": 4, "start_s": 1.0, "end_s": 59.0},
+        ],
+    }
     for folder in list((run.tables / "series").iterdir()):
-        for table in ("links", "identifiers"):
-            (run.tables / table / folder.name).mkdir(parents=True)
-        link = {"moment": "end", "channel": "overlay", "kind": "routing table", "at_s": 60.0}
-        links = [
-            link | {"peer": peer, "neighbour": other} for peer, other in [(1, 0), (1, 2), (1, 3), (2, 0)]
-        ]
-        pq.write_table(pa.Table.from_pylist(links), run.tables / "links" / folder.name / "part-00000.parquet")
-        took = {"channel": "overlay", "at_s": 1.0}
-        places = [took | {"peer": p, "identifier": identifier(place)} for p, place in PLACES.items()]
-        places.append(took | {"peer": 1, "at_s": 70.0, "identifier": identifier("0")})
-        file = run.tables / "identifiers" / folder.name / "part-00000.parquet"
-        pq.write_table(pa.Table.from_pylist(places), file)
-    _, table, *_ = TOPOLOGY.write(Results.read(run))
+        for table, rows in tables.items():
+            (run.tables / table / folder.name).mkdir(parents=True, exist_ok=True)
+            file = run.tables / table / folder.name / "part-00000.parquet"
+            pq.write_table(pa.Table.from_pylist(rows), file)
+    return Results.read(run)
+
+
+def test_the_table_has_filled_slots_of_tables_by_prefix_without_those_of_peers_that_left(
+    make_run: Callable[..., RunDirectory],
+) -> None:
+    _, table, *_ = TOPOLOGY.write(with_tables_by_prefix(make_run()))
     assert isinstance(table, Rows) and table.columns[-1] == "Slots filled"
-    assert " ".join(table.rows[0][-1].split()) == "66.7 ± 0 %"
+    assert " ".join(table.rows[0][-1].split()) == "50.0 ± 0 %"
+
+
+def test_slots_are_of_the_digits_that_a_variant_has(make_run: Callable[..., RunDirectory]) -> None:
+    results = with_tables_by_prefix(make_run())
+    results.experiment["system"] = {"parameters": {"overlay": {"digit_bits": 4}}}
+    trial = results.trials[0]["trial"]
+    assert slots_of_trial(results, trial, {}) == pytest.approx(4 / 8)
+    for varied in (
+        {"system.parameters.overlay.digit_bits": 1},
+        {"system.parameters": {"overlay": {"digit_bits": 1}}},
+    ):
+        assert slots_of_trial(results, trial, varied) == pytest.approx(4 / 7)
 
 
 def test_a_run_without_the_table_of_links_has_neither(make_run: Callable[..., RunDirectory]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from emulator.experiment.file.variants import Trial
@@ -14,7 +14,20 @@ def labels_of(trials: Sequence[Trial]) -> dict[str, str]:
     there is one variant."""
     from analysis.charts.results import variant_labels
 
-    variants = {trial.variant.name: trial.variant.values for trial in trials}
-    if len(variants) < 2:
-        return {}
-    return variant_labels([{"variant": name, "values": values} for name, values in variants.items()])
+    variants = _variants(trials)
+    return variant_labels(variants) if len(variants) > 1 else {}
+
+
+def trial_labels_of(trials: Sequence[Trial]) -> dict[str, str]:
+    """Return the name in a report of each of these trials, by its own name; none if there is one variant."""
+    from analysis.charts.results import trial_labels
+
+    variants = _variants(trials)
+    told = [{"trial": trial.name, "variant": trial.variant.name, "seed": trial.spec.seed} for trial in trials]
+    return trial_labels({"variants": variants, "trials": told}) if len(variants) > 1 else {}
+
+
+def _variants(trials: Sequence[Trial]) -> list[dict[str, Any]]:
+    """Return the variants of trials in their order, as a summary has them."""
+    values = {trial.variant.name: trial.variant.values for trial in trials}
+    return [{"variant": name, "values": each} for name, each in values.items()]

@@ -26,8 +26,9 @@ def prospect(trials: Sequence[Trial], checked: Checked, tries: bool) -> dict[str
 
     `sizes` has the least and the most rows of each table of a plan, of the plans that were drawn; `trial_s`
     the shortest and the longest trial time; `rtt_ms` is as of `expected_rtts`. `expected` has processor time
-    and memory: the trials whose costs are known, the sum of their processor time, the most
-    memory of one trial, the factor within which that is (`within`), the systems that are taken for the mean
+    and memory: the trials whose costs are known, the sum of their processor time, the most memory of one
+    trial, the factor within which processor time was what trials took (`within`, the largest of those that
+    were not tried; None if all were), the systems that are taken for the mean
     of others (`as_others`), in `not_counted` the keys of these whose effect is in neither, the systems of
     the rest, and in `why_not` why nothing is known of their variants.
     With `tries`, each of these and of those that are taken for the mean of others is tried with few peers;
@@ -48,7 +49,7 @@ def prospect(trials: Sequence[Trial], checked: Checked, tries: bool) -> dict[str
             "trials": len(known),
             "processor_s": round(sum(cost.processor_s for cost in known), 1) if known else None,
             "memory_bytes": round(max(cost.memory_bytes for cost in known)) if known else None,
-            "within": max((cost.within for cost in known), default=None),
+            "within": max((cost.within for cost in known if cost.within), default=None),
             "as_others": sorted(
                 {t.spec.system.name for t, cost in zip(trials, costs, strict=True) if cost and cost.as_others}
             ),
@@ -131,9 +132,14 @@ def say_prospect(trials: Sequence[Trial], checked: Checked, tries: bool) -> None
         left_out = ", ".join(expected["not_counted"])
         others = expected["as_others"]
         which = f": {_named(others)} not measured, and taken for the mean of others" if others else ""
+        whose_factor = "those not tried " if expected.get("tried") else ""
+        off = (
+            f" ({whose_factor}within a factor of {within:.3g}{which})"
+            if (within := expected["within"])
+            else ""
+        )
         lines.append(
-            f"expected{whose}{source}: {_seconds(expected['processor_s'])} of processor time in all "
-            f"(within a factor of {expected['within']:.3g}{which}), "
+            f"expected{whose}{source}: {_seconds(expected['processor_s'])} of processor time in all{off}, "
             f"{memory:.2g} GiB at most for a trial{f'; not counted: {left_out}' if left_out else ''}"
         )
     lines += _reasons("cannot say what these take", expected["why_not"])

@@ -7,7 +7,6 @@ import os
 import shlex
 import sys
 from collections.abc import Iterator, Mapping
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +16,7 @@ from emulator.experiment.run.directory import RunDirectory
 from emulator.files.input_facts import counted
 from trellis.command.as_json import say_json
 from trellis.command.exits import UserError, err
-from trellis.command.labels import labels_of
+from trellis.command.labels import trial_labels_of
 from trellis.command.outcome import out
 from trellis.command.watching import View, show, watch
 
@@ -68,7 +67,6 @@ def trial_lines(standing: Standing, labels: Mapping[str, str] | None = None) -> 
             yield f"    ! {trial.progress.held_up}"
 
 
-@cache
 def _labels(directory: RunDirectory) -> dict[str, str]:
     """Return the name in the report of each trial of a run with several variants; none if its experiment
     cannot be read."""
@@ -80,9 +78,7 @@ def _labels(directory: RunDirectory) -> dict[str, str]:
         every = trials(load(directory.experiment, check_files=False, check_systems=False, is_written=True))
     except (ExperimentError, OSError):
         return {}
-    labels = labels_of(every)
-    seeds = {trial.name: f"{labels.get(trial.variant.name, '')}, seed {trial.spec.seed}" for trial in every}
-    return seeds if labels else {}
+    return trial_labels_of(every)
 
 
 def show_run(path: Path, as_json: bool, watched: bool) -> None:
@@ -97,14 +93,15 @@ def show_run(path: Path, as_json: bool, watched: bool) -> None:
     if as_json:
         say_json(look(directory).whole())
     elif watched:
-        watch(lambda: _view(path, look(directory)))
+        labels = _labels(directory)
+        watch(lambda: _view(path, look(directory), labels))
     else:
-        show(_view(path, look(directory)))
+        show(_view(path, look(directory), _labels(directory)))
 
 
-def _view(path: Path, found: LocalRun) -> View:
+def _view(path: Path, found: LocalRun, labels: Mapping[str, str]) -> View:
     verdict = f", {found.verdict}" if found.verdict else ""
-    lines = [f"run {path}: {found.state}{verdict}", *trial_lines(found.standing, _labels(found.directory))]
+    lines = [f"run {path}: {found.state}{verdict}", *trial_lines(found.standing, labels)]
     name = shlex.quote(str(path))
     further = {
         "planned": f"run it: trellis run {name}",
