@@ -1,6 +1,7 @@
 """A real Jaeger finds what a trial sends it, by the names that its users know, and shows whole trees.
 
-Needs in TRELLIS_JAEGER the program `all-in-one` of Jaeger.
+Needs in TRELLIS_JAEGER the program `all-in-one` of Jaeger, and for what a release forwards in
+TRELLIS_COLLECTOR an OpenTelemetry Collector, and helm.
 """
 
 from __future__ import annotations
@@ -20,6 +21,9 @@ from urllib.parse import urlencode
 from urllib.request import urlopen
 
 import pytest
+from chart_rendering import find, needs_helm, render
+from recorded_telemetry import begin, hop, recorder
+from recorded_telemetry import spans as spans_in
 from small_trial import trial_spec
 from typer.testing import CliRunner
 
@@ -29,6 +33,7 @@ from emulator.experiment.run.directory import RunDirectory
 from emulator.experiment.run.runs import create_run
 from emulator.telemetry import names
 from emulator.telemetry.backend_traces import BackendTraces
+from emulator.telemetry.exporter import Exporter
 from emulator.testing.trial_spans import Span, read_spans
 from emulator.tracing import spans
 from emulator.trials.sweep import about
@@ -36,6 +41,7 @@ from emulator.trials.trial import run_trial
 from trellis.command.cli import app
 
 JAEGER = os.environ.get("TRELLIS_JAEGER", "")
+COLLECTOR = os.environ.get("TRELLIS_COLLECTOR", "")
 pytestmark = pytest.mark.skipif(not JAEGER, reason="TRELLIS_JAEGER names no program of Jaeger")
 _LIMIT = 60.0
 _PARTS = (
@@ -220,3 +226,46 @@ def test_a_trial_in_processes_is_one_tree_of_coordinator_and_hosts(
     assert sum(count for (parent, _), count in edges(trace).items() if not parent) == 1
     services = {each["serviceName"] for each in trace["processes"].values()}
     assert services == {"trellis-coordinator", "trellis-host"}
+
+
+@needs_helm
+@pytest.mark.skipif(not COLLECTOR, reason="TRELLIS_COLLECTOR names no Collector")
+def test_what_the_collector_of_a_release_forwards_is_found_and_in_its_files(
+    jaeger: Jaeger, tmp_path: Path
+) -> None:
+    """The configuration is the chart's own, but for ports and the folder, which are this test's."""
+    forward = {"endpoint": jaeger.endpoint.removeprefix("http://"), "tls": False}
+    manifests = render({"telemetry": {"forward": forward}})
+    config = find(manifests, "ConfigMap", "demo-collector")["data"]["config.yaml"]
+    receiving, health = _free_ports(2)
+    for there, here in (
+        ("127.0.0.1:4316", f"127.0.0.1:{receiving}"),
+        (":13133", f"127.0.0.1:{health}"),
+        ("/var/lib/trellis", str(tmp_path)),
+    ):
+        assert there in config
+        config = config.replace(there, here)
+    (tmp_path / "config.yaml").write_text(config)
+    telemetry = tmp_path / "run" / "trials" / "vitis-1" / "telemetry"
+    telemetry.mkdir(parents=True)
+    log = tmp_path / "log"
+    with log.open("wb") as told:
+        program = subprocess.Popen(
+            [COLLECTOR, "--config", tmp_path / "config.yaml"], stdout=told, stderr=told
+        )
+    try:
+        sink = Exporter(f"http://127.0.0.1:{receiving}")
+        tested = recorder(tmp_path, "host-0", trial="vitis-1", sink=sink, start_unix_ns=time.time_ns())
+        root = begin(tested, "publish", 3, 0, {names.EVENT: 8}, topic=7, event=8)
+        hop(tested, hop(tested, root), interested=False)
+        tested.close()
+        jaeger.until(lambda: len(jaeger.trace(root.trace_id.hex())["spans"]) == 3)
+        assert edges(jaeger.trace(root.trace_id.hex())) == {
+            ("", "publish"): 1,
+            ("publish", "Notification"): 1,
+            ("Notification", "Notification"): 1,
+        }
+        assert {span.trace_id for span in spans_in(telemetry)} == {root.trace_id}
+    finally:
+        program.kill()
+        program.wait(_LIMIT)
