@@ -89,11 +89,11 @@ class Jaeger:
         whole: dict[str, Any] = trace
         return whole
 
-    def until(self, condition: Callable[[], Any]) -> None:
+    def until(self, condition: Callable[[], Any], stored: Callable[[], Any] = lambda: "") -> None:
         """Wait until this is true. Jaeger answers before it has stored all that it was sent."""
         deadline = time.monotonic() + _LIMIT
         while not condition():
-            assert time.monotonic() < deadline, "waited in vain"
+            assert time.monotonic() < deadline, f"waited in vain, {stored()}"
             time.sleep(0.2)
 
     def answers(self) -> bool:
@@ -209,6 +209,7 @@ def test_a_trial_in_processes_is_one_tree_of_coordinator_and_hosts(
     directory = RunDirectory(tmp_path / "told").trial("vitis-1")
     directory.path.mkdir(parents=True)
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", jaeger.endpoint)
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "30")  # a busy machine may need more than the usual 3 s
     spans.begin("coordinator")
     try:
         run_trial(spec, directory, lambda _: None)
@@ -216,11 +217,14 @@ def test_a_trial_in_processes_is_one_tree_of_coordinator_and_hosts(
         spans.end()
     number = directory.read_status()["trace"].split("-")[1]
 
-    def has_come() -> bool:
-        stored = Counter(span["operationName"] for span in jaeger.trace(number)["spans"])
-        return stored["finish"] == 2 and stored["trial"] == 1
+    def stored() -> Counter[tuple[str, str]]:
+        return Counter((span["operationName"], span["processID"]) for span in jaeger.trace(number)["spans"])
 
-    jaeger.until(has_come)
+    def has_come() -> bool:
+        found = [name for name, _ in stored()]
+        return found.count("finish") == 2 and "trial" in found
+
+    jaeger.until(has_come, stored)
     trace = jaeger.trace(number)
     assert edges(trace)["", "trial"] == 1
     assert sum(count for (parent, _), count in edges(trace).items() if not parent) == 1
