@@ -1,4 +1,4 @@
-"""How a program of a release begins to tell of itself: spans by OTLP, and logs as JSON."""
+"""The beginning of what a program of a release tells of itself: spans by OTLP, and logs as JSON."""
 
 from __future__ import annotations
 

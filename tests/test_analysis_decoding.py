@@ -186,6 +186,9 @@ def test_points_of_the_recorder_are_decoded(tmp_path: Path) -> None:
     assert told == (3, 20.0, "TManExchange", "maintenance", "overlay", "maintenance")
     link = by_name[names.LINK]
     assert (link["peer"], link["channel"], link["neighbour"], link["kind"]) == (3, "overlay", 1, "friend")
+    assert all(
+        by_name[name][told] is None for name in (names.SENT_BYTES, names.LINK) for told in ("unit", "text")
+    )
     gauge = by_name[names.STATE + "gateway_topics"]
     assert (gauge["peer"], gauge["channel"], gauge["value"]) == (3, None, 1.0)
     taken = [row for row in rows if row["name"] == names.TAKEN_IDENTIFIER]

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from typing import Any
 
 import pytest
 from chart_rendering import (
+    CHART,
     Manifest,
     Refused,
     containers,
@@ -20,6 +22,7 @@ from chart_rendering import (
 )
 
 pytestmark = needs_helm
+_VALUES = (CHART / "values.yaml").read_text()
 _KEYS = {"token", "churn", "collector", "results"}
 _TLS = {"trust": {"tls": {"enabled": True, "existingSecret": "mine"}}}
 
@@ -78,6 +81,15 @@ def test_a_secret_that_is_there_is_used_and_none_is_made() -> None:
         if volume["name"] == "trust"
     }
     assert named == {"mine"}
+
+
+def test_the_secret_of_the_recipe_for_gitops_has_every_key_that_pods_mount() -> None:
+    tracing = {"telemetry": {"programs": {"enabled": True}}, "trust": {"existingSecret": "trellis-trust"}}
+    mounted = set().union(*map(_given, pod_templates(render(tracing, _on_pods())).values()))
+    recipe = (CHART.parent.parent / "docs" / "kubernetes.md").read_text()
+    assert set(re.findall(r"--from-literal=(\w+)=", recipe)) == mounted
+    (comment,) = re.findall(r"# A Secret with the keys (token(?:.|\n)*?)\n  existingSecret", _VALUES)
+    assert all(key in comment for key in mounted)
 
 
 def test_results_may_be_opened() -> None:

@@ -1,6 +1,7 @@
 """A real Jaeger finds what a trial sends it, by the names that its users know, and shows whole trees.
 
-Needs in TRELLIS_JAEGER the program `all-in-one` of Jaeger.
+Needs in TRELLIS_JAEGER the program `all-in-one` of Jaeger, and for what a release forwards in
+TRELLIS_COLLECTOR an OpenTelemetry Collector, and helm.
 """
 
 from __future__ import annotations
@@ -12,13 +13,17 @@ import subprocess
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
-from urllib.error import URLError
+from urllib.error import HTTPError, URLError
 from urllib.parse import urlencode
 from urllib.request import urlopen
 
 import pytest
+from chart_rendering import find, needs_helm, render
+from recorded_telemetry import begin, hop, recorder
+from recorded_telemetry import spans as spans_in
 from small_trial import trial_spec
 from typer.testing import CliRunner
 
@@ -28,6 +33,7 @@ from emulator.experiment.run.directory import RunDirectory
 from emulator.experiment.run.runs import create_run
 from emulator.telemetry import names
 from emulator.telemetry.backend_traces import BackendTraces
+from emulator.telemetry.exporter import Exporter
 from emulator.testing.trial_spans import Span, read_spans
 from emulator.tracing import spans
 from emulator.trials.sweep import about
@@ -35,6 +41,7 @@ from emulator.trials.trial import run_trial
 from trellis.command.cli import app
 
 JAEGER = os.environ.get("TRELLIS_JAEGER", "")
+COLLECTOR = os.environ.get("TRELLIS_COLLECTOR", "")
 pytestmark = pytest.mark.skipif(not JAEGER, reason="TRELLIS_JAEGER names no program of Jaeger")
 _LIMIT = 60.0
 _PARTS = (
@@ -43,7 +50,7 @@ _PARTS = (
     *("processor.jaeger-binary.server-host-port", "processor.jaeger-compact.server-host-port"),
     "processor.zipkin-compact.server-host-port",
 )
-"""What else Jaeger listens on, each on a free port of the loopback."""
+"""The other addresses at which Jaeger listens, each on a free port of the loopback."""
 EXPERIMENT = """\
 name: traced
 system: vitis
@@ -71,18 +78,30 @@ class Jaeger:
         found: list[dict[str, Any]] = self.ask("traces", lookback="1h", limit=1000, **asked)
         return found
 
-    def until(self, condition: Callable[[], Any]) -> None:
+    def trace(self, number: str) -> dict[str, Any]:
+        """Return what is stored of a trace so far. Jaeger answers 404 for a trace of which it has nothing."""
+        try:
+            (trace,) = self.ask(f"traces/{number}")
+        except HTTPError as error:
+            if error.code != HTTPStatus.NOT_FOUND:
+                raise
+            return {"spans": [], "processes": {}}
+        whole: dict[str, Any] = trace
+        return whole
+
+    def until(self, condition: Callable[[], Any], stored: Callable[[], Any] = lambda: "") -> None:
         """Wait until this is true. Jaeger answers before it has stored all that it was sent."""
         deadline = time.monotonic() + _LIMIT
         while not condition():
-            assert time.monotonic() < deadline, "waited in vain"
+            assert time.monotonic() < deadline, f"waited in vain, {stored()}"
             time.sleep(0.2)
 
     def answers(self) -> bool:
         try:
-            return self.ask("services") is not None or True
+            self.ask("services")
         except (URLError, ConnectionError):
             return False
+        return True
 
 
 def _free_ports(count: int) -> list[int]:
@@ -125,6 +144,14 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> RunDirectory:
     return run
 
 
+@pytest.fixture(scope="module")
+def replayed(jaeger: Jaeger, run: RunDirectory) -> RunDirectory:
+    """Return a run whose traces were sent to Jaeger."""
+    sent = CliRunner().invoke(app, ["traces", str(run.path), "--to", jaeger.endpoint])
+    assert sent.exit_code == 0, sent.output
+    return run
+
+
 def edges(trace: dict[str, Any]) -> Counter[tuple[str, str]]:
     """Return how often a span of one name is below one of another name, in a trace of Jaeger."""
     of = {span["spanID"]: span["operationName"] for span in trace["spans"]}
@@ -142,26 +169,26 @@ def edges_told(told: list[Span]) -> Counter[tuple[str, str]]:
     return Counter((of.get(span.parent, ""), span.name) for span in told)
 
 
-def test_a_publication_is_found_by_its_name_and_its_tree_is_whole(jaeger: Jaeger, run: RunDirectory) -> None:
-    (trial,) = run.trials()
+def test_a_publication_is_found_by_its_name_and_its_tree_is_whole(
+    jaeger: Jaeger, replayed: RunDirectory
+) -> None:
+    (trial,) = replayed.trials()
     told = read_spans(trial.telemetry)
     there = BackendTraces(trial)
     published = {there.id(span.trace).hex(): span.trace for span in told if span.name == "publish"}
-    sent = CliRunner().invoke(app, ["traces", str(run.path), "--to", jaeger.endpoint])
-    assert sent.exit_code == 0, sent.output
     jaeger.until(lambda: len(jaeger.found(service="trellis", operation="publish")) == len(published))
     traces = {each["traceID"]: each for each in jaeger.found(service="trellis", operation="publish")}
     assert traces.keys() == published.keys() and len(traces) == 10
     for number, trace in published.items():
         whole = [span for span in told if span.trace == trace]
-        jaeger.until(lambda n=number, w=whole: len(jaeger.ask(f"traces/{n}")[0]["spans"]) == len(w))
-        assert edges(jaeger.ask(f"traces/{number}")[0]) == edges_told(whole)
+        jaeger.until(lambda n=number, w=whole: len(jaeger.trace(n)["spans"]) == len(w))
+        assert edges(jaeger.trace(number)) == edges_told(whole)
         assert any(span.attributes.get(names.DELIVERED) for span in whole)
 
 
-def test_a_publication_is_found_by_its_topic(jaeger: Jaeger, run: RunDirectory) -> None:
+def test_a_publication_is_found_by_its_topic(jaeger: Jaeger, replayed: RunDirectory) -> None:
     """`messaging.*` are the attributes by which people of other systems look for a message."""
-    (trial,) = run.trials()
+    (trial,) = replayed.trials()
     topics = Counter(
         span.attributes[names.TOPIC] for span in read_spans(trial.telemetry) if span.name == "publish"
     )
@@ -182,19 +209,67 @@ def test_a_trial_in_processes_is_one_tree_of_coordinator_and_hosts(
     directory = RunDirectory(tmp_path / "told").trial("vitis-1")
     directory.path.mkdir(parents=True)
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", jaeger.endpoint)
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "30")  # a busy machine may need more than the usual 3 s
     spans.begin("coordinator")
     try:
         run_trial(spec, directory, lambda _: None)
     finally:
         spans.end()
     number = directory.read_status()["trace"].split("-")[1]
-    jaeger.until(
-        lambda: (
-            sum(span["operationName"] == "finish" for span in jaeger.ask(f"traces/{number}")[0]["spans"]) == 2
-        )
-    )
-    (trace,) = jaeger.ask(f"traces/{number}")
+
+    def stored() -> Counter[tuple[str, str]]:
+        return Counter((span["operationName"], span["processID"]) for span in jaeger.trace(number)["spans"])
+
+    def has_come() -> bool:
+        found = [name for name, _ in stored()]
+        return found.count("finish") == 2 and "trial" in found
+
+    jaeger.until(has_come, stored)
+    trace = jaeger.trace(number)
     assert edges(trace)["", "trial"] == 1
     assert sum(count for (parent, _), count in edges(trace).items() if not parent) == 1
     services = {each["serviceName"] for each in trace["processes"].values()}
     assert services == {"trellis-coordinator", "trellis-host"}
+
+
+@needs_helm
+@pytest.mark.skipif(not COLLECTOR, reason="TRELLIS_COLLECTOR names no Collector")
+def test_what_the_collector_of_a_release_forwards_is_found_and_in_its_files(
+    jaeger: Jaeger, tmp_path: Path
+) -> None:
+    """The configuration is the chart's own, but for ports and the folder, which are this test's."""
+    forward = {"endpoint": jaeger.endpoint.removeprefix("http://"), "tls": False}
+    manifests = render({"telemetry": {"forward": forward}})
+    config = find(manifests, "ConfigMap", "demo-collector")["data"]["config.yaml"]
+    receiving, health = _free_ports(2)
+    for there, here in (
+        ("127.0.0.1:4316", f"127.0.0.1:{receiving}"),
+        (":13133", f"127.0.0.1:{health}"),
+        ("/var/lib/trellis", str(tmp_path)),
+    ):
+        assert there in config
+        config = config.replace(there, here)
+    (tmp_path / "config.yaml").write_text(config)
+    telemetry = tmp_path / "run" / "trials" / "vitis-1" / "telemetry"
+    telemetry.mkdir(parents=True)
+    log = tmp_path / "log"
+    with log.open("wb") as told:
+        program = subprocess.Popen(
+            [COLLECTOR, "--config", tmp_path / "config.yaml"], stdout=told, stderr=told
+        )
+    try:
+        sink = Exporter(f"http://127.0.0.1:{receiving}")
+        tested = recorder(tmp_path, "host-0", trial="vitis-1", sink=sink, start_unix_ns=time.time_ns())
+        root = begin(tested, "publish", 3, 0, {names.EVENT: 8}, topic=7, event=8)
+        hop(tested, hop(tested, root), interested=False)
+        tested.close()
+        jaeger.until(lambda: len(jaeger.trace(root.trace_id.hex())["spans"]) == 3)
+        assert edges(jaeger.trace(root.trace_id.hex())) == {
+            ("", "publish"): 1,
+            ("publish", "Notification"): 1,
+            ("Notification", "Notification"): 1,
+        }
+        assert {span.trace_id for span in spans_in(telemetry)} == {root.trace_id}
+    finally:
+        program.kill()
+        program.wait(_LIMIT)

@@ -66,6 +66,36 @@ def test_an_interval_tells_the_totals_of_the_host_by_message_channel_and_traffic
     assert found[names.LOST_SPANS] == [({}, 0)]
 
 
+def test_every_metric_of_a_trial_has_unit_and_description(tmp_path: Path) -> None:
+    tested = recorder(tmp_path)
+    sent(tested, 1, True, 10)
+    tested.lost.on("").tally(Goodbye(), traced=False).add(0, 1, 7)
+    tested.take_identifier(1, "", 5, 255, "xor")
+    tested.write_interval(5, peers_up=1, dropped_envelopes=0)
+    assert list(tested.write_snapshot(6, [(1, [("", Part(links={"friend": [2]}))])]))
+    tested.close()
+    found = [
+        (metric.name, metric.unit, metric.description)
+        for record in read_records(tmp_path / "h1-metrics-0.otlp")
+        for resource in metrics_pb2.MetricsData.FromString(record).resource_metrics
+        for metric in resource.scope_metrics[0].metrics
+    ]
+    assert {name: unit for name, unit, _ in found} == {
+        names.SENT_MESSAGES: "{message}",
+        names.SENT_BYTES: "By",
+        names.LOST_MESSAGES: "{message}",
+        names.LOST_BYTES: "By",
+        names.LOST_SPANS: "{span}",
+        names.DROPPED: "{envelope}",
+        names.PEERS_UP: "{peer}",
+        names.PEER_SENT_MESSAGES: "{message}",
+        names.PEER_SENT_BYTES: "By",
+        names.LINK: "{link}",
+        names.TAKEN_IDENTIFIER: "{identifier}",
+    }
+    assert all(description.endswith(".") for _, _, description in found)
+
+
 def test_a_snapshot_tells_counters_states_and_links_of_each_peer_by_channel(tmp_path: Path) -> None:
     tested = recorder(tmp_path)
     sent(tested, 1, True, 10, channel="overlay")

@@ -14,7 +14,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2_grpc import (
 from opentelemetry.proto.trace.v1.trace_pb2 import Span, TracesData
 
 from emulator.experiment.run.directory import TrialDirectory
-from emulator.experiment.run.fidelity import Fidelity
+from emulator.experiment.run.fidelity import Fidelity, HostReport
 from emulator.files.damage import DamagedFile
 from emulator.telemetry import names
 from emulator.telemetry import replay as module
@@ -72,13 +72,14 @@ def trial(tmp_path):
     return directory
 
 
-def write(trial, spans_of_records, host="virtual"):
+def write(trial, spans_of_records, host="virtual", start=START):
     sink = FileSink(trial.telemetry / f"{host}-traces-0.otlp")
     number = 0
     for count in spans_of_records:
         data = TracesData()
         resource = data.resource_spans.add()
-        resource.resource.attributes.add(key=names.START).value.int_value = START
+        resource.resource.attributes.add(key=names.START).value.int_value = start
+        resource.resource.attributes.add(key=names.HOST).value.string_value = host
         scope = resource.scope_spans.add()
         for _ in range(count):
             number += 1
@@ -86,8 +87,8 @@ def write(trial, spans_of_records, host="virtual"):
                 trace_id=number.to_bytes(16, "big"),
                 span_id=number.to_bytes(8, "big"),
                 name=f"span {number}",
-                start_time_unix_nano=START + number,
-                end_time_unix_nano=START + number + 5,
+                start_time_unix_nano=start + number,
+                end_time_unix_nano=start + number + 5,
             )
         sink.write(data.SerializeToString(), count)
     sink.close()
@@ -165,7 +166,21 @@ def test_a_trial_that_is_sent_twice_is_the_same_in_the_backend(trial, collector)
     ]
 
 
-def test_times_are_kept_if_asked_and_for_real_time(trial, collector):
+def test_hosts_in_real_time_are_moved_to_the_coordinators_clock(trial, collector):
+    offsets = {"host-0": 7_000_000, "host-1": -3_000_000}
+    hosts = [HostReport(host, 1, clock_offset_start_ns=offset) for host, offset in offsets.items()]
+    Fidelity("processes", "delay line", hosts=hosts).write(trial.fidelity)
+    for host, offset in offsets.items():
+        write(trial, [2], host, START + offset)
+    replay(trial, collector.endpoint)
+    assert [s.start_time_unix_nano for s in collector.spans] == [START + 1, START + 2] * 2
+    assert [s.end_time_unix_nano for s in collector.spans] == [START + 6, START + 7] * 2
+    replay(trial, collector.endpoint, shift=False)
+    kept = [s.start_time_unix_nano for s in collector.spans[4:]]
+    assert kept == [START + offset + n for offset in offsets.values() for n in (1, 2)]
+
+
+def test_times_are_kept_if_asked_and_for_hosts_whose_clock_is_not_known(trial, collector):
     write(trial, [1])
     replay(trial, collector.endpoint, shift=False)
     Fidelity("processes", "delay line").write(trial.fidelity)

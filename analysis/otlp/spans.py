@@ -319,7 +319,8 @@ def _require(found: Field, length: int) -> None:
 def decode_points(data: bytes, trial: str = "", tally: Tally | None = None) -> pa.RecordBatch:
     """Return the number data points of one or more `MetricsData` messages: a batch of `POINTS`.
 
-    They are added to the tally. Raises ValueError as `decode_spans` does.
+    They are added to the tally. Units and texts are those of gauges of components. Raises ValueError as
+    `decode_spans` does.
     """
     offsets: list[int] = []
     lengths: list[int] = []
@@ -342,6 +343,8 @@ def decode_points(data: bytes, trial: str = "", tally: Tally | None = None) -> p
                                 if kind == 1:
                                     offsets.append(point)
                                     lengths.append(point_length)
+                    if not told.get("name", "").startswith((names.STATE, names.SAMPLE)):
+                        told = {column: word for column, word in told.items() if column == "name"}
                     metrics.append((told, first, len(offsets)))
         resources.append((resource, len(offsets) - before))
     buffer = Buffer(data)

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from emulator.contract.protocol import Component, Gauge
 from emulator.telemetry import names
+from emulator.telemetry.metric_descriptions import METRICS
 from emulator.telemetry.span_encoding import Attribute, field, key_value
 
 _MOST_PEERS = 200_000
@@ -31,11 +32,11 @@ class _Metric:
 
     __slots__ = ("better", "is_sum", "points", "text", "unit")
 
-    def __init__(self) -> None:
+    def __init__(self, unit: str, text: str) -> None:
         self.points: list[bytes] = []
         self.is_sum = False
-        self.unit = ""
-        self.text = ""
+        self.unit = unit
+        self.text = text
         self.better = ""
 
     def encode(self, name: str) -> bytes:
@@ -91,7 +92,8 @@ class MetricBatch:
     def _metric(self, name: str) -> _Metric:
         metric = self._metrics.get(name)
         if metric is None:
-            metric = self._metrics[name] = _Metric()
+            unit, text = METRICS.get(name, ("", ""))
+            metric = self._metrics[name] = _Metric(unit, text)
         return metric
 
     def _add(self, metric: _Metric, content: bytes, attributes: Mapping[str, int | str]) -> None:

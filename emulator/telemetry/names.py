@@ -13,8 +13,9 @@ below the span of the operation that is being handled, or the root of a trace.
 
 Metrics. Counters are cumulative since the start of the trial. The ones without `peer` in the name are
 for a whole host and are written each interval; the ones for each peer are written at the start and at
-the end of the measure phase, as are states and links. Gauges that their component declares have its unit and
-text; those that are sampled are written each interval too, by another prefix.
+the end of the measure phase, as are states and links. Units and descriptions are in `metric_descriptions`.
+Gauges that their component declares have its unit and text; those that are sampled are written each interval
+too, by another prefix.
 """
 
 from __future__ import annotations

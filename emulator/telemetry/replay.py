@@ -62,7 +62,7 @@ class Sent:
 
     @property
     def whole(self) -> bool:
-        """Whether every span of the trial arrived."""
+        """This is true if every span of the trial arrived."""
         return not self.rejected and not self.losses
 
     def lines(self) -> list[str]:
@@ -91,42 +91,51 @@ def replay(
     """Send all spans of a trial, record by record.
 
     With `shift`, the spans of a virtual clock are moved so that the trial ends when it did on the wall clock,
-    or now if that is not known. A trial that is sent again has the same ids and times. Raises BadEndpoint,
-    DamagedFile, and ReplayError if the backend refuses a request or stays unavailable.
+    or now if that is not known, and those of hosts in real time to the coordinator's clock as it was at the
+    start. A trial that is sent again has the same ids and times. Raises BadEndpoint, DamagedFile, and
+    ReplayError if the backend refuses a request or stays unavailable.
     """
-    offset = _offset_ns(directory) if shift else 0
+    start = _start_ns(directory) if shift else None
     there = BackendTraces(directory)
     sent = Sent()
     with open_channel(endpoint) as channel:
         stub = TraceServiceStub(channel)  # type: ignore[no-untyped-call]
         for contents in scan_once(traces_of(directory)):
             for record in _records(contents, sent):
-                for request in _requests(record, offset, there):
+                for request in _requests(record, start, there):
                     _export(stub, request, sent, endpoint, note, sleep)
                     if sent.requests % _NOTE_EACH == 0:
                         note(f"{counted(sent.spans, 'span')} sent")
     return sent
 
 
-def _offset_ns(directory: TrialDirectory) -> int:
-    """Return the ns from the virtual clock to the wall clock; 0 for a trial in real time."""
-    if directory.read_fidelity().get("runtime") != "virtual":
-        return 0
-    start = next(_starts(directory), None)
-    if start is None:
-        return 0
-    progress = directory.read_status().get("progress") or {}
-    end = ended_ns(directory) or time.time_ns()
-    return end - start - int(progress.get("trial_end", 0) * 1e9)
+def _start_ns(directory: TrialDirectory) -> int | None:
+    """Return the ns since 1970 at which trial time 0 is in the backend, None if spans stay where they are."""
+    fidelity = directory.read_fidelity()
+    if fidelity.get("runtime") == "virtual":
+        progress = directory.read_status().get("progress") or {}
+        end = ended_ns(directory) or time.time_ns()
+        return end - int(progress.get("trial_end", 0) * 1e9)
+    offsets = {
+        host["host"]: host.get("clock_offset_start_ns")
+        for host in fidelity.get("hosts", [])
+        if host.get("state") == "finished"
+    }
+    for host, start in _starts(directory):
+        offset = offsets.get(host)
+        if isinstance(offset, int):
+            return start - offset
+    return None
 
 
-def _starts(directory: TrialDirectory) -> Iterator[int]:
+def _starts(directory: TrialDirectory) -> Iterator[tuple[str, int]]:
+    """Yield hosts, and trial time 0 on their clocks."""
     for contents in scan_once(traces_of(directory)):
         for record in _records(contents, Sent()):
             for resource in record.resource_spans:
-                for attribute in resource.resource.attributes:
-                    if attribute.key == names.START:
-                        yield attribute.value.int_value
+                told = {each.key: each.value for each in resource.resource.attributes}
+                if names.START in told and names.HOST in told:
+                    yield told[names.HOST].string_value, told[names.START].int_value
 
 
 def _records(contents: Contents, sent: Sent) -> Iterator[TracesData]:
@@ -143,12 +152,16 @@ def _records(contents: Contents, sent: Sent) -> Iterator[TracesData]:
         sent.losses.append(f"{name} is damaged and was read only to there: {error}")
 
 
-def _requests(record: TracesData, offset: int, there: BackendTraces) -> Iterator[ExportTraceServiceRequest]:
+def _requests(
+    record: TracesData, start: int | None, there: BackendTraces
+) -> Iterator[ExportTraceServiceRequest]:
     """Yield requests of a bounded number of spans, made as a backend wants them."""
     for resource in record.resource_spans:
+        offset = 0
         for attribute in resource.resource.attributes:
-            if attribute.key == names.START:
-                attribute.value.int_value += offset
+            if attribute.key == names.START and start is not None:
+                offset = start - attribute.value.int_value
+                attribute.value.int_value = start
         for scope in resource.scope_spans:
             for first in range(0, len(scope.spans), SPANS_A_REQUEST):
                 request = ExportTraceServiceRequest()

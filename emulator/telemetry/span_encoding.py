@@ -94,7 +94,7 @@ def span(
         ids = _ROOT.pack(b"\x0a\x10", trace_id, b"\x12\x08", span_id)
     content = b"".join([ids, name, _TIMES.pack(b"\x39", start_ns, b"\x41", end_ns), *attributes])
     length = len(content)
-    if length < 0x4000:
+    if 0x80 <= length < 0x4000:  # nearly every span
         return bytes((0x12, length & 0x7F | 0x80, length >> 7)) + content
     return field(2, content)
 

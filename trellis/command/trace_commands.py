@@ -33,7 +33,10 @@ def traces(
     ] = None,
     keep_times: Annotated[
         bool,
-        typer.Option("--keep-times", help="Do not move the spans of a virtual clock to when the trial ran."),
+        typer.Option(
+            "--keep-times",
+            help="Do not move spans to when a virtual trial ran, nor to one clock.",
+        ),
     ] = False,
 ) -> None:
     """Send a trial's traces to an OTLP/gRPC backend such as Jaeger or Tempo."""

@@ -69,7 +69,7 @@ class Coordinator:
         self.start_ns: int | None = None
         """The unix time of trial time 0, None until all hosts are ready."""
         self.stopping = False
-        """Whether the trial is to end early; the conductor sets it."""
+        """This is true if the trial is to end early; the conductor sets it."""
         self.totals = LiveTotals()
         self.regions = LiveRegions(plan)
         self.killed: dict[tuple[int, int], control_pb2.Killed] = {}
@@ -94,7 +94,7 @@ class Coordinator:
 
     @property
     def pods_end_sessions(self) -> bool:
-        """Whether sessions end with their pods."""
+        """This is true if sessions end with their pods."""
         return isinstance(self.runtime, Kubernetes) and self.runtime.churn == "pods"
 
     def register(self, registration: control_pb2.Registration, at_ns: int) -> control_pb2.Assignment:
@@ -352,12 +352,12 @@ class Coordinator:
 
     @property
     def awaits_kills(self) -> bool:
-        """Whether the churn controller has yet to tell of a session that ends with its pod."""
+        """This is true if the churn controller has yet to tell of a session that ends with its pod."""
         return any((kill.peer, kill.session) not in self.killed for kill in self.kills)
 
     @property
     def over(self) -> bool:
-        """Whether every host has finished or is lost."""
+        """This is true if every host has finished or is lost."""
         return all(member.result is not None or member.lost for member in self.members.values())
 
     def trial_time(self, at_ns: int) -> float:

@@ -37,9 +37,9 @@ class Member:
     """The unix time at which the coordinator last heard from the host."""
     result: control_pb2.HostFidelity | None = None
     lost: str = ""
-    """Why the host was lost before it finished, or ""."""
+    """The reason for which the host was lost before it finished, or ""."""
     ending: str = ""
-    """How the cluster says that the host's program ended last, or ""."""
+    """The last ending of the host's program, as the cluster tells it, or ""."""
     errors: list[tuple[str, float]] = field(default_factory=list)
     """The errors that ended the host's programs, each with its trial time in seconds."""
 

@@ -84,7 +84,7 @@ class Enforcement:
 
     @property
     def in_kernel(self) -> bool:
-        """Whether the kernel delays what goes to other hosts."""
+        """This is true if the kernel delays what goes to other hosts."""
         return self._netem is not None
 
     @property

@@ -48,9 +48,10 @@ class Place:
     """The folder of OTLP files; with `stay`, each trial has a folder in it."""
     sink: SinkFactory
     stay: bool = False
-    """Whether the host takes part in one trial after the other, and waits for a coordinator that is away."""
+    """This is true if the host takes part in one trial after the other, and waits for a coordinator that is
+    away."""
     netem: bool = False
-    """Whether the host may have the kernel delay what it sends."""
+    """This is true if the host may have the kernel delay what it sends."""
     credentials: Credentials = OPEN
     """The secrets that the host shows to the coordinator and to other hosts, and asks of them."""
 

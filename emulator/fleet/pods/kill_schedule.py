@@ -89,7 +89,7 @@ class PodChurn:
 
     @property
     def over(self) -> bool:
-        """Whether every kill has an outcome, and all outcomes were taken."""
+        """This is true if every kill has an outcome, and all outcomes were taken."""
         return not (self._waiting or self._asked or self._outcomes)
 
     def see(self, name: str, pod: Pod | None, now: float) -> None:

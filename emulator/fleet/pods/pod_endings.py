@@ -1,6 +1,6 @@
-"""How the programs of hosts in pods ended, as the cluster tells it.
+"""The endings of hosts' programs in pods, as the cluster tells them.
 
-The verdict names it, since a program that was killed for lack of memory cannot say so itself.
+The verdict names them, since a program that was killed for lack of memory cannot say so itself.
 """
 
 from __future__ import annotations
