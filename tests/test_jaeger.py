@@ -1,7 +1,7 @@
 """A real Jaeger finds what a trial sends it, by the names that its users know, and shows whole trees.
 
 Needs in TRELLIS_JAEGER the program `all-in-one` of Jaeger, and for what a release forwards in
-TRELLIS_COLLECTOR an OpenTelemetry Collector, and helm.
+TRELLIS_OTELCOL an OpenTelemetry Collector, and helm.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from emulator.trials.trial import run_trial
 from trellis.command.cli import app
 
 JAEGER = os.environ.get("TRELLIS_JAEGER", "")
-COLLECTOR = os.environ.get("TRELLIS_COLLECTOR", "")
+COLLECTOR = os.environ.get("TRELLIS_OTELCOL", "")
 pytestmark = pytest.mark.skipif(not JAEGER, reason="TRELLIS_JAEGER names no program of Jaeger")
 _LIMIT = 60.0
 _PARTS = (
@@ -233,7 +233,7 @@ def test_a_trial_in_processes_is_one_tree_of_coordinator_and_hosts(
 
 
 @needs_helm
-@pytest.mark.skipif(not COLLECTOR, reason="TRELLIS_COLLECTOR names no Collector")
+@pytest.mark.skipif(not COLLECTOR, reason="TRELLIS_OTELCOL names no Collector")
 def test_what_the_collector_of_a_release_forwards_is_found_and_in_its_files(
     jaeger: Jaeger, tmp_path: Path
 ) -> None:
