@@ -324,7 +324,6 @@ invariants: {invariants}
         ("chord", "{hold: [ring_is_one_cycle after spilt]}", "", 'there is no fault "spilt"'),
         ("chord", "{hold: [ring_is_one_cycle sometimes]}", "", '"sometimes" is no part of a trial'),
         ("chord", "{hold: [Ring 3]}", "", "is the name of an invariant of the system"),
-        ("kademlia", "{every: 1 s}", "", "kademlia declares no invariants"),
         ("chord", "{every: 1 s}", "runtime: {kind: processes, hosts: 2}", "only the virtual clock"),
     ],
 )
@@ -338,6 +337,18 @@ def test_what_cannot_be_asked_is_refused_at_its_line(
     result = CliRunner().invoke(app, ["validate", str(file)], catch_exceptions=False)
     assert result.exit_code == 2 and f"{file}:6: " in result.stderr
     assert told in " ".join(result.stderr.split())
+
+
+def test_invariants_of_a_system_that_declares_none_are_refused_at_their_line(tmp_path: Path) -> None:
+    file = tmp_path / "small.yaml"
+    attribute = "{name: x, low: 0, high: 1, sub_range: 0.5, presence: 1}"
+    subscriptions = f"{{kind: ranges, per_peer: 1, attributes: [{attribute}]}}"
+    workload = f"{{subscriptions: {subscriptions}, publications: {{events: 1}}}}"
+    system = "{name: groups, parameters: {attributes: {x: [0, 1]}}}"
+    file.write_text(FILE.format(system=system, workload=workload, invariants="{every: 1 s}", more=""))
+    result = CliRunner().invoke(app, ["validate", str(file)], catch_exceptions=False)
+    assert result.exit_code == 2 and f"{file}:6: " in result.stderr
+    assert "groups declares no invariants" in " ".join(result.stderr.split())
 
 
 def test_a_wrong_fault_is_told_without_the_invariants_that_name_it(tmp_path: Path) -> None:
