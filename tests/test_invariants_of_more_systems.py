@@ -3,15 +3,15 @@ planted in a sound state."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
 
 from kademlia_world import KademliaWorld
 from kyra_example import DOMAIN
+from peers_by_hand import NOW, Peers
 
-from emulator.contract.invariants import Broken, PeersUp
+from emulator.contract.invariants import Broken
 from emulator.contract.protocol import RangeInterest
 from emulator.contract.registry import SYSTEMS
 from emulator.protocols.overlays.cliques import view_invariant as cliques
@@ -21,25 +21,6 @@ from emulator.protocols.pubsub.gossipsub import mesh_invariant as meshes
 from emulator.protocols.pubsub.siena.parameters import SienaParameters
 from emulator.protocols.pubsub.siena.system import Siena
 from emulator.testing.fake_environment import Lockstep
-
-NOW = 1000.0
-
-
-class Peers(PeersUp):
-    """Peers made by hand, with a component each."""
-
-    now = NOW
-
-    def __init__(self, parts: Iterable[tuple[int, Any]], down: Mapping[int, float] | None = None) -> None:
-        self._parts = list(parts)
-        self._down = down or {}
-
-    def parts(self, kind: type[Any]) -> Iterator[tuple[int, Any]]:
-        return iter(self._parts)
-
-    def down_for(self, peer: int) -> float:
-        up = any(peer == each for each, _ in self._parts)
-        return 0.0 if up else self._down.get(peer, math.inf)
 
 
 def test_the_systems_declare_them() -> None:

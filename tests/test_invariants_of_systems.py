@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from peers_by_hand import NOW, Peers
 
 from emulator.contract.identifiers import ClockwiseRing
-from emulator.contract.invariants import Broken, PeersUp
+from emulator.contract.invariants import Broken
 from emulator.contract.registry import MEMBERSHIPS, OVERLAYS, OWN_PARTS, SYSTEMS
 from emulator.contract.system import MembershipKind, OverlayKind
 from emulator.protocols.broadcast import tree_invariant as eager_trees
@@ -23,25 +23,7 @@ from emulator.protocols.overlays.small_world import ring_invariant as small_worl
 from emulator.protocols.pubsub.magnet import tree_invariant as magnet_trees
 from trellis.v1.overlay import Contact
 
-NOW = 1000.0
 NOBODY = -1
-
-
-class Peers(PeersUp):
-    """Peers made by hand, with their components."""
-
-    now = NOW
-
-    def __init__(self, parts: Iterable[tuple[int, Any]], down: Mapping[int, float] | None = None) -> None:
-        self._parts = list(parts)
-        self._down = down or {}
-
-    def parts(self, kind: type[Any]) -> Iterator[tuple[int, Any]]:
-        return iter(self._parts)
-
-    def down_for(self, peer: int) -> float:
-        up = any(peer == each for each, _ in self._parts)
-        return 0.0 if up else self._down.get(peer, math.inf)
 
 
 def test_the_systems_declare_them() -> None:

@@ -58,14 +58,15 @@ class Losses:
     causes: Counter[str] = field(default_factory=Counter)
     """The outcomes that were missed, by cause."""
     reasons: Counter[str] = field(default_factory=Counter)
-    """The same by the reason for which a message was stopped, to whichever peer; by the cause where none
-    was."""
+    """Missed outcomes are counted here by the reason for which a message was stopped, whichever peer it was
+    for. Those for which no message was stopped are counted by their cause."""
     missed_at: Counter[int] = field(default_factory=Counter)
-    """The same by the peer that was to get the event, or that asked."""
+    """Missed outcomes are counted here by the peer that was to get the event, or that began the lookup."""
     stops: dict[Stop, tuple[int, int]] = field(default_factory=dict)
     """The numbers of messages that were stopped and of their bytes; attackers tell no bytes."""
     untraced: tuple[int, int] = (0, 0)
-    """The same of the maintenance that the network's loss took, of which the peers are not told."""
+    """The numbers of messages of maintenance that the network's loss took, and of their bytes. No trace names
+    their peers."""
     regions: Mapping[int, str] = field(default_factory=dict)
     """The region of each peer that is in one."""
     attackers: Collection[int] = ()
