@@ -40,7 +40,8 @@ _ABOUT: Final = (
     f"{_MOST_SOURCES} peers; those of a random graph of n peers with k neighbours have "
     "(ln n - 0.577) / ln k + 1/2 hops (Fronczak et al., 2004). "
     "A regular one, in which each peer has k neighbours, is the ideal of meshes: a peer is farther than h "
-    "hops with a probability of exp(-k ((k - 1)^h - 1) / (n (k - 2))) (Tishby et al., 2022), in "
+    "hops with a probability of exp(-k ((k - 1)^h - 1) / (n (k - 2))) (Tishby et al., 2022, cited "
+    "from memory), in "
     "which the factor of the first hop, exp(-k / n), has its exact value instead: 1 - k / (n - 1)."
 )
 _WRONG: Final = "wrong_successors"
@@ -176,9 +177,11 @@ def regular_path(peers: int, degree: float) -> float | None:
 
 
 def _farther(peers: int, degree: float, hops: int) -> float:
-    """Return the probability that a peer of a random regular graph is farther than some hops (Tishby et al.,
-    2022). That of one hop is exact, since exp(-k / n), which holds among many peers, is too large in dense
-    graphs."""
+    """Return the probability that a peer of a random regular graph is farther than some hops.
+
+    The formula is cited from memory (Tishby et al., 2022). That of one hop is exact here, since exp(-k / n),
+    which holds among many peers, is too large in dense graphs.
+    """
     if not hops:
         return 1.0
     reached = math.exp(hops * math.log(degree - 1)) - (degree - 1)
