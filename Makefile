@@ -54,7 +54,7 @@ FROM_SOURCE := tests/test_gossip_*.py tests/test_messages*.py tests/test_overlay
 test: environment lint $(OBJECT_STORE)/installed
 	$(BIN)/python tests/tried_again.py -n 3 --durations=30 $(addprefix --ignore=,$(CLUSTER) $(ALONE))
 	$(BIN)/python tests/tried_again.py -n 2 --durations=20 $(CLUSTER)
-	$(BIN)/pytest $(ALONE)
+	$(BIN)/python tests/tried_again.py $(ALONE)
 	TRELLIS_INTERPRETED=1 $(BIN)/pytest -n 2 $(FROM_SOURCE)
 
 # None of this needs what is compiled.

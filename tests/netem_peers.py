@@ -41,7 +41,7 @@ from emulator.telemetry import names
 from emulator.testing.trial_spans import read_spans
 from emulator.trust.credentials import new_token
 
-PEERS = 6
+PEERS = 4
 COORDINATOR_PORT = 7000
 EXPERIMENT = f"""
 name: netem
