@@ -327,9 +327,9 @@ def test_executors_are_made_only_when_asked_for() -> None:
 
 
 @pytest.mark.parametrize("scrape", [True, False])
-def test_prometheus_is_told_of_coordinator_and_results_unless_it_is_not_wanted(scrape: bool) -> None:
+def test_prometheus_is_told_of_coordinator_gate_and_results_unless_it_is_not_wanted(scrape: bool) -> None:
     templates = pod_templates(render({"prometheus": {"scrape": scrape}}))
-    for name in ("demo-coordinator", "demo-results"):
+    for name in ("demo-coordinator", "demo-collector", "demo-results"):
         told = templates[name]["metadata"]["annotations"].get("prometheus.io/port")
         assert told == ("9100" if scrape else None)
 

@@ -8,10 +8,11 @@ from collections.abc import Iterator
 
 import pytest
 
+from emulator.network.refusal_metrics import RefusalMetrics
 from emulator.telemetry.collector_gate import serve_gate
 from emulator.trust import strangers as bounds
 from emulator.trust.credentials import Credentials
-from emulator.trust.refusals import TOO_LARGE, TOO_MANY, TOO_SLOW
+from emulator.trust.refusals import BAD_TOKEN, REASONS, TOO_LARGE, TOO_MANY, TOO_SLOW, Refusals
 from emulator.trust.strangers import MOST_BYTES, MOST_OF_A_SOURCE, Strangers
 
 HELLO = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes.fromhex("000000040000000000")
@@ -150,6 +151,16 @@ def test_looking_ends_with_the_server(server: Server) -> None:
     assert server.look()
     server.listening.close()
     assert not server.look()
+
+
+def test_the_metric_has_every_reason_and_adds_up_all_servers_of_a_program() -> None:
+    one, other = Refusals(), Refusals()
+    for server in (one, one, other):
+        server.add(BAD_TOKEN)
+    (family,) = RefusalMetrics("demo", "gate", [one, other]).collect()
+    found = {sample.labels["reason"]: sample.value for sample in family.samples}
+    assert found == dict.fromkeys(REASONS, 0) | {BAD_TOKEN: 3}
+    assert {sample.labels["program"] for sample in family.samples} == {"gate"}
 
 
 def test_headers_that_do_not_end_end_their_connection() -> None:

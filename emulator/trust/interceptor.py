@@ -43,13 +43,14 @@ class Door(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]
                 shown = value.encode() if isinstance(value, str) else value
                 # the time of the comparison tells nothing of the token
                 if any(hmac.compare_digest(shown, right) for right in self._right(method)):
-                    return self._admitting(method, await continuation(handler_call_details))
+                    handler: grpc.RpcMethodHandler[Any, Any] = self._admitting(
+                        method, await continuation(handler_call_details)
+                    )
+                    return handler
         return self._refusal
 
-    def _admitting(
-        self, method: str, handler: grpc.RpcMethodHandler[Any, Any] | None
-    ) -> grpc.RpcMethodHandler[Any, Any] | None:
-        """Return a handler that notes who calls, and answers as the other does."""
+    def _admitting(self, method: str, handler: grpc.RpcMethodHandler[Any, Any] | None) -> Any:
+        """Return a handler that notes who calls, and answers as the other does; None for None."""
         if handler is None or method in self._handlers:
             return self._handlers.get(method)
         answer: Any = handler.unary_unary or handler.stream_stream
