@@ -31,10 +31,12 @@ from emulator.fleet.pods.trial_pauses import TrialPauses
 from emulator.network.listening import for_grpc
 from emulator.network.loopback import any_port
 from emulator.network.metrics_server import BadAddress, ProcessMetrics, serve
+from emulator.network.refusal_metrics import RefusalMetrics
 from emulator.runtime.realtime.clock import unix_ns
 from emulator.trials.sweep import about, prepare
 from emulator.trials.trial import FINISHED, describe, run_trial
 from emulator.trust.credentials import NoCredentials, read_token
+from emulator.trust.refusals import Refusals
 from emulator.trust.tickets import key_of
 from services.credential_options import add_connections, add_options, credentials_of
 from services.endings import in_words
@@ -78,7 +80,9 @@ def _serve(arguments: argparse.Namespace, told_to_go: Event) -> None:
             live = LiveCollector(release, lambda: read_live(pods.now, unix_ns()))
             calls = RequestCollector(release, pods.requests)
             own = ProcessMetrics(release, "coordinator")
-            stack.enter_context(serve(arguments.metrics, [live, calls, own]))
+            scrapes = Refusals()
+            refused = RefusalMetrics(release, "coordinator", [pods.refusals, scrapes])
+            stack.enter_context(serve(arguments.metrics, [live, calls, own, refused], scrapes))
         events = stack.enter_context(contextlib.closing(own_events(release)))
         pauses = TrialPauses(say=_tell)
         for trial in trials(spec):

@@ -33,12 +33,14 @@ from emulator.network.http_server import BoundedHandler, BoundedServer
 from emulator.network.listening import host_and_port
 from emulator.network.loopback import bracketed, loopback
 from emulator.network.metrics_server import BadAddress, ProcessMetrics, serve
+from emulator.network.refusal_metrics import RefusalMetrics
 from emulator.tracing.spans import NOTHING, span
 from emulator.tracing.tracer import Span
 from emulator.trials.run_metrics import RunCollector
 from emulator.trials.run_page import waiting_page
 from emulator.trials.run_progress import Reader
 from emulator.trust.credentials import NoCredentials, read_token
+from emulator.trust.refusals import BAD_TOKEN, Refusals
 from services.endings import in_words
 from services.self_telling import tell_of_self
 from trellis.command.local_runs import about_of
@@ -118,6 +120,7 @@ class _Handler(BoundedHandler):
             if self._may_read():
                 route()
             else:
+                self.server.refusals.add(BAD_TOKEN)
                 self._answer(
                     HTTPStatus.UNAUTHORIZED, _TEXT, b"the results ask for the token of this release\n"
                 )
@@ -258,7 +261,13 @@ def _metrics_of(server: ResultsServer, listen: str | None) -> AbstractContextMan
     run = server.run.path
     release = os.environ.get("TRELLIS_RELEASE", run.name)
     volume = run.resolve().parent  # the coordinator has not made the run directory yet
-    return serve(listen, [RunCollector(release, server.standing, volume), ProcessMetrics(release, "results")])
+    own = Refusals()
+    collectors = [
+        RunCollector(release, server.standing, volume),
+        ProcessMetrics(release, "results"),
+        RefusalMetrics(release, "results", [server.refusals, own]),
+    ]
+    return serve(listen, collectors, own)
 
 
 if __name__ == "__main__":

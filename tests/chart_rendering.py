@@ -16,6 +16,9 @@ import yaml
 CHART = Path(__file__).parent.parent / "charts" / "trellis"
 QUOTA: dict[str, Any] = yaml.safe_load((CHART / "values-quota.yaml").read_text())
 """The values for a namespace whose quota asks each container for limits."""
+SMALL_FILE = CHART / "values-small.yaml"
+SMALL: dict[str, Any] = yaml.safe_load(SMALL_FILE.read_text())
+"""The values for a small node, as that of the tests is."""
 _KUBERNETES = "1.33.0"
 _LIMIT = 60
 

@@ -8,6 +8,7 @@ import sys
 from contextlib import AbstractContextManager
 from pathlib import Path
 
+from chart_rendering import SMALL_FILE
 from cluster_volume import IMAGES, folder_for_claim, kubectl
 
 COLLECTOR = os.environ.get("TRELLIS_COLLECTOR_IMAGE", "localhost/opentelemetry-collector-contrib:0.155.0")
@@ -27,7 +28,7 @@ def command(verb: str, *arguments: str | Path, namespace: str) -> list[str]:
 
 def run_command(file: Path, release: str, namespace: str, *more: str) -> list[str]:
     arguments: list[str | Path] = [file, "--release", release, "--image-tag", "test"]
-    arguments += ["--image-prefix", IMAGES or ""]
+    arguments += ["--image-prefix", IMAGES or "", "--values", SMALL_FILE]
     values = {"images.pullPolicy": "Never", "images.collector": COLLECTOR, "storage.className": ""}
     for key, value in values.items():
         arguments += ["--chart-set", f"{key}={value}"]

@@ -13,9 +13,11 @@ from test_fleet_live_metrics import reading
 from emulator.fleet.coordinator.live_metrics import LiveCollector, Reading, RequestCollector
 from emulator.fleet.coordinator.requests import METHODS, Requests
 from emulator.network.metrics_server import ProcessMetrics
+from emulator.network.refusal_metrics import RefusalMetrics
 from emulator.runtime.progress import Progress
 from emulator.trials.run_metrics import RunCollector
 from emulator.trials.run_progress import Standing, TrialStanding
+from emulator.trust.refusals import Refusals
 from trellis.v1 import control_pb2
 
 PROGRESS = Progress("measure", 12.5, 80.0, peers_up=4, asked=3, delivered=6, messages=20)
@@ -61,6 +63,7 @@ def collectors(release: str = "demo") -> list[Collector]:
         RequestCollector(release, requests),
         RunCollector(release, standing, Path("/")),
         ProcessMetrics(release, "coordinator"),
+        RefusalMetrics(release, "coordinator", [Refusals()]),
     ]
 
 

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
-from opentelemetry.proto.trace.v1.trace_pb2 import Span, TracesData
+from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status, TracesData
 
 from analysis.otlp.spans import decode_points, decode_spans
 from emulator.telemetry import names
@@ -94,6 +94,8 @@ def messages(found: list[Any], host: str) -> TracesData:
                 end_time_unix_nano=end,
                 attributes=[key_value(k, v) for k, v in pairs],
                 flags=257,
+                status=Status(code=Status.STATUS_CODE_ERROR, message=name) if parent else None,
+                links=[Span.Link(trace_id=trace, span_id=span)] if pairs else [],
             )
         )
     return data

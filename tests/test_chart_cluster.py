@@ -17,6 +17,7 @@ import pytest
 from chart_rendering import (
     CHART,
     QUOTA,
+    SMALL,
     Refused,
     arguments,
     experiment,
@@ -157,7 +158,7 @@ def _images() -> dict[str, str]:
 
 
 def _install(namespace: str, folder: Path, release: str, spec: dict[str, Any]) -> None:
-    values = {"images": _images(), "storage": {"className": ""}}
+    values = {"images": _images(), "storage": {"className": ""}, **SMALL}
     helm("--namespace", namespace, "install", release, str(CHART), *arguments(folder, values, spec))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from chart_rendering import Refused, container, find, kinds, needs_helm, pod_templates, render
+from chart_rendering import Refused, containers, find, kinds, needs_helm, pod_templates, render
 
 pytestmark = needs_helm
 BOTH: dict[str, Any] = {"prometheus": {"podMonitor": {"enabled": True}, "rules": {"enabled": True}}}
@@ -27,7 +27,7 @@ def test_each_kind_is_made_alone_with_the_labels_by_which_it_is_found(kind: str,
 
 @pytest.mark.parametrize(
     ("spec", "names"),
-    [(None, {"demo-coordinator", "demo-results"}), (VIRTUAL, {"demo-results"})],
+    [(None, {"demo-coordinator", "demo-collector", "demo-results"}), (VIRTUAL, {"demo-results"})],
     ids=["pods", "virtual"],
 )
 def test_the_monitor_finds_the_pods_that_have_metrics_and_no_others(
@@ -46,7 +46,9 @@ def test_the_monitor_finds_the_pods_that_have_metrics_and_no_others(
     }
     assert found.keys() == names
     for template in found.values():
-        ports = {port["name"]: port["containerPort"] for port in container(template)["ports"]}
+        ports = {
+            port["name"]: port["containerPort"] for each in containers(template) for port in each["ports"]
+        }
         assert ports[endpoint["port"]] == 9100
 
 

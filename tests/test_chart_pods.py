@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from chart_rendering import (
     CHART,
+    SMALL,
     container,
     containers,
     environment,
@@ -102,6 +103,39 @@ def test_pods_with_more_peers_ask_for_more() -> None:
     assert _requests(render(values, experiment(hosts=20, peers=20))) == (11, 51)
     traced = values | {"telemetry": {"programs": {"enabled": True}}}
     assert _requests(render(traced, experiment(hosts=20, peers=20))) == (11, 58)
+
+
+@pytest.mark.parametrize(
+    ("runtime", "peers", "millis"),
+    [
+        ({"hosts": 20, "time_scale": 2}, 200, 59),
+        ({"hosts": 200, "time_scale": 12}, 200, 5),
+        ({"hosts": 2}, 2000, 1000),
+    ],
+    ids=["quickstart", "one peer a pod", "more than a core"],
+)
+def test_pods_ask_for_the_cpu_that_was_measured_or_a_core(
+    runtime: dict[str, Any], peers: int, millis: int
+) -> None:
+    spec = experiment(peers=peers) | {"runtime": {"kind": "kubernetes", **runtime}}
+    assert _requests(render({}, spec))[0] == millis
+
+
+def test_pods_on_a_small_node_ask_for_less_cpu_and_the_same_memory() -> None:
+    quickstart = experiment(peers=200, hosts=20)
+    (less, memory), (more, same) = _requests(render(SMALL, quickstart)), _requests(render({}, quickstart))
+    assert (less, memory) == (9, same) and more == 114
+
+
+@pytest.mark.parametrize(("limit", "millis"), [("300m", 300), ("0.5", 500), (2, 1000)])
+def test_pods_ask_for_no_more_cpu_than_they_may_have(limit: str | int, millis: int) -> None:
+    values = {"peers": {"cpuLimit": limit}}
+    assert _requests(render(values, experiment(hosts=2, peers=2000)))[0] == millis
+
+
+def test_the_fastest_variant_counts_where_the_time_scale_is_varied() -> None:
+    spec = experiment(hosts=20, peers=200, vary={"runtime.time_scale": [4, 2, 8]})
+    assert _requests(render({}, spec))[0] == 59
 
 
 def test_the_largest_variant_counts_where_the_number_of_peers_is_varied() -> None:
@@ -327,9 +361,9 @@ def test_executors_are_made_only_when_asked_for() -> None:
 
 
 @pytest.mark.parametrize("scrape", [True, False])
-def test_prometheus_is_told_of_coordinator_and_results_unless_it_is_not_wanted(scrape: bool) -> None:
+def test_prometheus_is_told_of_coordinator_gate_and_results_unless_it_is_not_wanted(scrape: bool) -> None:
     templates = pod_templates(render({"prometheus": {"scrape": scrape}}))
-    for name in ("demo-coordinator", "demo-results"):
+    for name in ("demo-coordinator", "demo-collector", "demo-results"):
         told = templates[name]["metadata"]["annotations"].get("prometheus.io/port")
         assert told == ("9100" if scrape else None)
 

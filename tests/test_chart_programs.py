@@ -136,7 +136,8 @@ def test_policies_let_programs_reach_the_collector_and_nothing_more() -> None:
     for component in ("coordinator", "results", "analysis"):
         assert 4317 not in _ports(before, component)
         assert _ports(after, component) == _ports(before, component) | {4317, 53}
-    (rule,) = find(after, "NetworkPolicy", "demo-collector")["spec"]["ingress"]
+    rules = find(after, "NetworkPolicy", "demo-collector")["spec"]["ingress"]
+    (rule,) = [each for each in rules if each["ports"][0]["port"] == 4317]
     senders = {p["podSelector"]["matchLabels"]["app.kubernetes.io/component"] for p in rule["from"]}
     assert senders == {"peers", "test", "churn", "coordinator", "results", "analysis"}
 

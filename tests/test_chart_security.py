@@ -174,6 +174,7 @@ _TESTED = {
     ("test", "results", 9100),
     ("test", "coordinator", 9100),
     ("test", "collector", 4317),
+    ("test", "collector", 9100),
 }
 _CHURN = {("churn", "coordinator", 7000), ("churn", "collector", 4317)}
 _SPARK = {("analysis", "executor", 0), ("executor", "analysis", 0), ("executor", "executor", 0)}
@@ -213,7 +214,12 @@ def test_peers_may_echo_over_udp_too() -> None:
 
 @pytest.mark.parametrize(
     ("value", "component", "port"),
-    [("prometheus", "coordinator", 9100), ("prometheus", "results", 9100), ("results", "results", 8080)],
+    [
+        ("prometheus", "coordinator", 9100),
+        ("prometheus", "collector", 9100),
+        ("prometheus", "results", 9100),
+        ("results", "results", 8080),
+    ],
 )
 def test_metrics_and_results_are_open_to_those_that_ask_for_them_alone(
     value: str, component: str, port: int

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from chart_rendering import CHART, arguments, helm, needs_helm
+from chart_rendering import CHART, SMALL, arguments, helm, needs_helm
 from cluster_volume import IMAGES, kubectl, namespace_of, needs_cluster, needs_images, volume
 
 pytestmark = [needs_cluster, needs_helm, needs_images, pytest.mark.timeout(900)]
@@ -65,7 +65,7 @@ class Release:
             "analysis": f"{IMAGES}trellis-analysis:test",
             "collector": f"{IMAGES}opentelemetry-collector-contrib:0.155.0",
         }
-        values = {"images": images, "storage": {"existingClaim": f"{self.name}-results"}}
+        values = {"images": images, "storage": {"existingClaim": f"{self.name}-results"}, **SMALL}
         helm(
             "--namespace", self.namespace, "install", self.name, str(CHART),
             *arguments(scratch, values, self.spec),

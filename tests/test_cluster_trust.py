@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from chart_rendering import CHART, helm, needs_helm
+from chart_rendering import CHART, SMALL_FILE, helm, needs_helm
 from cluster_command import COLLECTOR, RUN_LIMIT, call, command, left, room_for, run_command
 from cluster_volume import IMAGES, LIMIT, apply, kubectl, namespace_of, needs_cluster, needs_images
 from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
@@ -83,6 +83,7 @@ def _install(namespace: str, file: Path, *settings: str, verb: str = "install") 
     fixed = [f"images.{name}={image}" for name, image in images.items()]
     fixed += [f"images.collector={COLLECTOR}", "images.pullPolicy=Never", "storage.className="]
     options = [part for setting in (*fixed, *settings) for part in ("--set", setting)]
+    options += ["--values", str(SMALL_FILE)]
     helm("--namespace", namespace, verb, "demo", str(CHART), "--set-file", f"experiment={file}", *options)
 
 

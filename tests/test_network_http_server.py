@@ -13,6 +13,7 @@ import pytest
 
 from emulator.network import http_server
 from emulator.network.http_server import MAX_HEADER, MAX_OF_A_SOURCE, BoundedHandler, BoundedServer
+from emulator.trust.refusals import TOO_LARGE, TOO_MANY, TOO_SLOW
 
 
 class Greeting(BoundedHandler):
@@ -90,6 +91,12 @@ def test_headers_beyond_the_limit_are_refused_and_not_kept(server: BoundedServer
 
 def test_a_header_that_is_too_large_is_answered_with_431(server: BoundedServer) -> None:
     assert ask(server, GET + b"X: " + b"x" * MAX_HEADER).startswith(b"HTTP/1.1 431")
+    assert server.refusals.counts()[TOO_LARGE] == 1
+
+
+def test_too_many_headers_are_counted_as_too_large(server: BoundedServer) -> None:
+    assert ask(server, GET + b"X: y\r\n" * 200 + b"\r\n").startswith(b"HTTP/1.1 431")
+    assert server.refusals.counts()[TOO_LARGE] == 1
 
 
 def test_a_request_that_comes_byte_by_byte_is_ended_in_time(
@@ -102,6 +109,7 @@ def test_a_request_that_comes_byte_by_byte_is_ended_in_time(
             connection.sendall(b"G")
             time.sleep(0.02)
     assert time.monotonic() < began + 5
+    assert server.refusals.counts()[TOO_SLOW] == 1
 
 
 def test_a_source_leaves_places_to_others_and_is_served_itself(server: BoundedServer) -> None:
@@ -114,6 +122,7 @@ def test_a_source_leaves_places_to_others_and_is_served_itself(server: BoundedSe
             time.sleep(0.01)
         assert set(server._silent.values()) == {"127.0.0.2"}
         assert len(server._silent) <= MAX_OF_A_SOURCE
+        assert server.refusals.counts()[TOO_MANY] == MAX_OF_A_SOURCE
         assert ask(server, GET + b"\r\n", "127.0.0.2").startswith(b"HTTP/1.1 200")
     assert server.drain(10)
     assert not server._sources

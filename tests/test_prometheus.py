@@ -52,7 +52,7 @@ def test_names_units_and_helps_of_all_metrics_are_as_prometheus_wants_them() -> 
 
 @needs_promtool
 def test_the_file_of_alerts_is_one_of_prometheus() -> None:
-    assert "6 rules found" in promtool("check", "rules", "--lint-fatal", str(RULES))
+    assert "7 rules found" in promtool("check", "rules", "--lint-fatal", str(RULES))
 
 
 @needs_helm
@@ -79,6 +79,7 @@ HEALTHY = {
     'trellis_volume_size_bytes{release="demo"}': "10e9x60",
     'trellis_run_trials{release="demo", state="valid"}': "3x60",
     'trellis_run_trials{release="demo", state="invalid"}': "0x60",
+    'trellis_refused_total{release="demo", program="gate", reason="bad_token"}': "0x60",
     'trellis_run_ended{release="demo"}': "0x60",
     'trellis_run_analyzed{release="demo"}': "0x60",
 }
@@ -87,6 +88,7 @@ STARTING = f'trellis_trial_info{{{TRIAL}, state="starting", system="vitis"}}'
 RUNNING = f'trellis_trial_info{{{TRIAL}, state="running", system="vitis"}}'
 LOST = f'trellis_hosts{{{TRIAL}, state="lost"}}'
 INVALID = 'trellis_run_trials{release="demo", state="invalid"}'
+REFUSED = 'trellis_refused_total{release="demo", program="gate", reason="bad_token"}'
 ENDED, ANALYZED = 'trellis_run_ended{release="demo"}', 'trellis_run_analyzed{release="demo"}'
 FAULTS: dict[str, tuple[str, dict[str, str]]] = {
     "hosts that do not get ready": ("TrellisTrialStalled", {RUNNING: "_x60", STARTING: "1x60"}),
@@ -94,6 +96,7 @@ FAULTS: dict[str, tuple[str, dict[str, str]]] = {
     "a host that is lost": ("TrellisHostLost", {LOST: "0x10 1x50"}),
     "spans that are lost": ("TrellisSpansLost", {f"trellis_spans_lost_total{{{TRIAL}}}": "0x10 3x50"}),
     "a full volume": ("TrellisVolumeNearlyFull", {'trellis_volume_free_bytes{release="demo"}': "0.9e9x60"}),
+    "a stranger that goes on": ("TrellisStrangersRefused", {REFUSED: "0x10 0+20x50"}),
     "an invalid trial": ("TrellisTrialInvalid", {INVALID: "0x10 1x50"}),
     "an analysis that does not come": ("TrellisAnalysisFailed", {ENDED: "0x5 1x55"}),
 }
@@ -105,6 +108,7 @@ PASSING: dict[str, dict[str, str]] = {
         f"trellis_peers_up{{{TRIAL}}}": "0x60",
         f"trellis_messages_sent_total{{{TRIAL}}}": "0x60",
     },
+    "a stranger that tries a few times": {REFUSED: "0x20 5x40"},
     "an analysis of some minutes": {ENDED: "0x5 1x55", ANALYZED: "0x25 1x35"},
 }
 

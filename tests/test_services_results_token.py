@@ -9,6 +9,7 @@ from otlp_receiver import receiving, traced, values
 from served_run import begin, serving
 
 from emulator.experiment.run.directory import RunDirectory
+from emulator.trust.refusals import BAD_TOKEN
 
 
 @pytest.fixture
@@ -59,6 +60,7 @@ def test_without_the_token_nothing_is_read(run, guarded, headers, path):
     status, told, body = _ask_with(guarded, path, headers)
     assert status == 401 and b"small" not in body and b"the token\n" not in body
     assert told["WWW-Authenticate"].startswith("Basic")
+    assert guarded.refusals.counts()[BAD_TOKEN] == 1
     assert _ask_with(guarded, "/healthz", {})[0] == 200
 
 

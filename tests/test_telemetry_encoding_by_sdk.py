@@ -13,7 +13,8 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Status
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.util.instrumentation import InstrumentationScope
-from opentelemetry.trace import SpanContext, SpanKind
+from opentelemetry.trace import SpanContext, SpanKind, StatusCode
+from opentelemetry.trace import Status as SpanStatus
 
 from emulator.telemetry import names, span_encoding
 
@@ -35,7 +36,12 @@ KINDS = {SpanKind.INTERNAL: 1, SpanKind.PRODUCER: 4, SpanKind.CONSUMER: 5}
 
 
 def by_sdk(
-    name: str, kind: SpanKind, span: int, parent: int, attributes: dict[str, bool | int | float | str]
+    name: str,
+    kind: SpanKind,
+    span: int,
+    parent: int,
+    attributes: dict[str, bool | int | float | str],
+    failure: str = "",
 ) -> bytes:
     def context(number: int) -> SpanContext:
         of = int.from_bytes(number.to_bytes(8, "little"), "big")
@@ -50,12 +56,14 @@ def by_sdk(
         kind=kind,
         start_time=START,
         end_time=END,
+        status=SpanStatus(StatusCode.ERROR, failure) if failure else SpanStatus(),
         instrumentation_scope=InstrumentationScope("trellis"),
     )
     message = encode_spans([made])
     (encoded,) = message.resource_spans[0].scope_spans[0].spans
-    assert encoded.status == Status()
-    encoded.ClearField("status")
+    if not failure:
+        assert encoded.status == Status()
+        encoded.ClearField("status")
     encoded.ClearField("flags")
     written: bytes = message.SerializeToString()
     return written
@@ -72,3 +80,16 @@ def test_a_span_has_the_bytes_of_the_sdk(
     encoded = span_encoding.span(TRACE, span, parent, name, START, END, told)
     ours = span_encoding.traces_data(span_encoding.resource(RESOURCE), "trellis", [encoded])
     assert ours == by_sdk("Notification", kind, span, parent, attributes)
+
+
+@pytest.mark.parametrize("attributes", [{}, HOP], ids=["none", "all"])
+def test_a_span_of_a_failure_has_the_status_of_the_sdk(
+    attributes: dict[str, bool | int | float | str],
+) -> None:
+    told = [span_encoding.span_attribute(key, value) for key, value in attributes.items()]
+    told.append(span_encoding.error_status("the network lost the message"))
+    name = span_encoding.name_and_kind("observation", 1)
+    encoded = span_encoding.span(TRACE, 5, 4, name, START, END, told)
+    ours = span_encoding.traces_data(span_encoding.resource(RESOURCE), "trellis", [encoded])
+    lost = by_sdk("observation", SpanKind.INTERNAL, 5, 4, attributes, "the network lost the message")
+    assert ours == lost

@@ -21,6 +21,7 @@ from emulator.fleet.coordinator.service import CoordinatorService
 from emulator.runtime.realtime.streams import OPTIONS, LinksService
 from emulator.trust.credentials import OPEN, Certificates, Credentials, NoCredentials, new_token, read_token
 from emulator.trust.interceptor import Door
+from emulator.trust.refusals import BAD_TOKEN
 from trellis.v1 import control_pb2, control_pb2_grpc, wire_pb2, wire_pb2_grpc
 
 TOKEN, CHURN, KEY = "the token of hosts", "the controller's", "the key of tickets"
@@ -125,6 +126,7 @@ def test_no_method_of_the_coordinator_answers_without_the_token(credentials: Cre
             for method, request in OF_HOSTS + OF_CHURN:
                 why = await refused(getattr(stub, method)(request, timeout=_LIMIT), status=UNKNOWN)
                 assert "token of this release" in why and TOKEN not in why
+            assert here.service.refusals.counts()[BAD_TOKEN] == len(OF_HOSTS + OF_CHURN)
             assert not any(member.address for member in here.coordinator.members.values())
             assert not here.coordinator.over
 

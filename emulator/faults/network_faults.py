@@ -23,6 +23,12 @@ def stopping_observations(fault: str) -> list[str]:
     return [f"{FAULT} {fault}{_COUNTED[what]}" for what in _STOPPING]
 
 
+def is_stopping(observation: str) -> bool:
+    """Return whether an observation tells that a fault kept a message from being received."""
+    others = tuple(end for what, end in _COUNTED.items() if what not in _STOPPING)
+    return observation.startswith(f"{FAULT} ") and not observation.endswith(others)
+
+
 AT_ITS_RATE: Final = "at_its_rate"
 """The word for messages that took links whose rate a fault changes."""
 

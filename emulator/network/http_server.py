@@ -9,12 +9,14 @@ import sys
 import threading
 import time
 from collections import Counter, OrderedDict
+from http import HTTPStatus
 from http.client import LineTooLong
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from emulator.network.listening import ALL
 from emulator.network.loopback import family_of
+from emulator.trust.refusals import TOO_LARGE, TOO_MANY, TOO_SLOW, Refusals
 
 MAX_REQUESTS = 32
 """The most connections at once; a further one takes the place of the one that has been silent longest."""
@@ -26,6 +28,7 @@ _HEADER_LIMIT = 10.0
 """The seconds within which a request has to be here whole."""
 _EVICTION = 2.0
 """The seconds for a place to become free once its silent connection has been ended."""
+_TOO_LARGE = (HTTPStatus.REQUEST_URI_TOO_LONG, HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE)
 _LOG_PERIOD = 10.0
 """The seconds between two lines of the log about connections that failed."""
 
@@ -40,9 +43,12 @@ class BoundedServer(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 128
 
-    def __init__(self, host: str, port: int, handler: type[BoundedHandler]) -> None:
+    def __init__(
+        self, host: str, port: int, handler: type[BoundedHandler], refusals: Refusals | None = None
+    ) -> None:
         """Listen at once, on the host `ALL` at all interfaces; port 0 takes a free one.
 
+        `refusals` counts what is refused.
         Raises OSError if the server cannot listen.
         """
         self._both = host == ALL and socket.has_dualstack_ipv6()
@@ -52,6 +58,7 @@ class BoundedServer(ThreadingHTTPServer):
         self._silent: OrderedDict[socket.socket, str] = OrderedDict()
         """The connections that have not asked for anything yet with their sources, the oldest first."""
         self._changing = threading.Lock()
+        self.refusals = refusals or Refusals()
         self._failed = 0
         self._logged = -_LOG_PERIOD
         super().__init__(("" if host == ALL else host, port), handler)
@@ -64,6 +71,7 @@ class BoundedServer(ThreadingHTTPServer):
     def process_request(self, request: Any, client_address: Any) -> None:
         source = client_address[0]
         if not self._place(source):
+            self.refusals.add(TOO_MANY)
             self.shutdown_request(request)
             return
         with self._changing:
@@ -128,6 +136,7 @@ class BoundedServer(ThreadingHTTPServer):
             if oldest is None:
                 return False
             del self._silent[oldest]
+        self.refusals.add(TOO_MANY)
         with contextlib.suppress(OSError):
             oldest.shutdown(socket.SHUT_RDWR)
         return True
@@ -144,22 +153,34 @@ class BoundedHandler(BaseHTTPRequestHandler):
     def setup(self) -> None:
         super().setup()
         self.rfile.close()
-        self.rfile = io.BufferedReader(_RequestBytes(self.connection, self.timeout))
+        self._bytes = _RequestBytes(self.connection, self.timeout, self.server.refusals)
+        self.rfile = io.BufferedReader(self._bytes)
 
     def parse_request(self) -> bool:
         asked = super().parse_request()
         self.server.heard(self.connection)
         return asked
 
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        if code in _TOO_LARGE and not self._bytes.exhausted:
+            self.server.refusals.add(TOO_LARGE)
+        super().send_error(code, message, explain)
+
 
 class _RequestBytes(io.RawIOBase):
     """The bytes of one request, of which there are at most `MAX_HEADER` within `_HEADER_LIMIT` seconds."""
 
-    def __init__(self, connection: socket.socket, timeout: float) -> None:
+    def __init__(self, connection: socket.socket, timeout: float, refusals: Refusals) -> None:
+        self._refusals = refusals
         self._connection = connection
         self._timeout = timeout
         self._left = MAX_HEADER
         self._deadline = time.monotonic() + _HEADER_LIMIT
+
+    @property
+    def exhausted(self) -> bool:
+        """This is true if the request was larger than `MAX_HEADER`, which is counted."""
+        return not self._left
 
     def readable(self) -> bool:
         return True
@@ -168,12 +189,17 @@ class _RequestBytes(io.RawIOBase):
         """Raises LineTooLong, which is answered with 431, and TimeoutError."""
         remaining = self._deadline - time.monotonic()
         if remaining <= 0:
+            self._refusals.add(TOO_SLOW)
             raise TimeoutError(f"no whole request within {_HEADER_LIMIT:g} s")
         if not self._left:
+            self._refusals.add(TOO_LARGE)
             raise LineTooLong("request")
         self._connection.settimeout(remaining)
         try:
             received = self._connection.recv_into(memoryview(into)[: self._left])
+        except TimeoutError:
+            self._refusals.add(TOO_SLOW)
+            raise
         finally:
             self._connection.settimeout(self._timeout)
         self._left -= received

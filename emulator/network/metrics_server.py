@@ -16,6 +16,7 @@ from prometheus_client.registry import Collector
 from emulator.files.disk import naming
 from emulator.network.http_server import BoundedHandler, BoundedServer
 from emulator.network.listening import ALL, host_and_port
+from emulator.trust.refusals import Refusals
 
 _STOP_LIMIT = 5.0
 _POLL = 0.1
@@ -84,10 +85,11 @@ class MetricsServer:
         self._server.server_close()
 
 
-def serve(listen: str, collectors: Sequence[Collector]) -> MetricsServer:
+def serve(listen: str, collectors: Sequence[Collector], refusals: Refusals | None = None) -> MetricsServer:
     """Answer Prometheus at `listen` ("10.1.2.3:9100", "[::1]:0", "*:9100") and at no other address.
 
-    The server asks the collectors at each scrape, in a thread of its own. Raises BadAddress if `listen` is
+    The server asks the collectors at each scrape, in a thread of its own, and counts in `refusals` what it
+    refuses. Raises BadAddress if `listen` is
     not an address, OSError if it cannot be bound.
     """
     try:
@@ -101,5 +103,5 @@ def serve(listen: str, collectors: Sequence[Collector]) -> MetricsServer:
     with naming(listen):
         if host != ALL:
             host = str(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][4][0])
-        server = BoundedServer(host, port, handler)
+        server = BoundedServer(host, port, handler, refusals)
     return MetricsServer(server)

@@ -22,6 +22,8 @@ from emulator.telemetry import names
 from emulator.telemetry.exporter import METHODS
 from emulator.tracing import spans
 from emulator.trust.credentials import AUTHORIZATION, Credentials
+from emulator.trust.refusals import BAD_TOKEN
+from emulator.trust.strangers import Strangers
 from emulator.trust.tickets import read_ticket
 
 _LONGEST = 16 << 20
@@ -56,25 +58,33 @@ class ProgramsDoor:
 
 
 async def serve_gate(
-    listen: str, collector: str, key: str, credentials: Credentials, programs: ProgramsDoor | None = None
+    listen: str,
+    collector: str,
+    key: str,
+    credentials: Credentials,
+    programs: ProgramsDoor | None = None,
+    strangers: Strangers | None = None,
 ) -> tuple[grpc.aio.Server, grpc.aio.Channel, int]:
     """Start the gate to the Collector at `collector`. Returns the server, the channel and the port.
 
-    The caller closes server and channel. Without `programs` only hosts may send. Raises OSError if the
+    The caller closes server and channel. Without `programs` only hosts may send. `strangers` counts what is
+    refused. Raises OSError if the
     address cannot be bound.
     """
     options = [("grpc.max_receive_message_length", _LONGEST), ("grpc.so_reuseport", 0), *credentials.bounds]
     channel = open_collector(collector)
+    strangers = strangers or Strangers()
     server = grpc.aio.server(options=options, maximum_concurrent_rpcs=_AT_ONCE)
     for signal, method in METHODS.items():
         service, _, name = method.strip("/").partition("/")
-        answer = _Answer(channel.unary_unary(method, None, None), key)
+        answer = _Answer(channel.unary_unary(method, None, None), key, strangers)
         if programs is not None and signal == "traces":
             answer.admit(programs, programs.channel.unary_unary(method, None, None))
         handler = grpc.stream_unary_rpc_method_handler(answer.give)
         server.add_generic_rpc_handlers([grpc.method_handlers_generic_handler(service, {name: handler})])
     port = credentials.listen(server, listen)
     await server.start()
+    credentials.guard(strangers, port)
     return server, channel, port
 
 
@@ -96,9 +106,10 @@ Export = Callable[..., Awaitable[bytes]]
 class _Answer:
     """A handler of single messages as a stream, to read ticket or token before the message."""
 
-    def __init__(self, export: Export, key: str) -> None:
+    def __init__(self, export: Export, key: str, strangers: Strangers) -> None:
         self._export = export
         self._key = key
+        self._strangers = strangers
         self._programs: tuple[ProgramsDoor, Export] | None = None
 
     def admit(self, programs: ProgramsDoor, export: Export) -> None:
@@ -108,16 +119,20 @@ class _Answer:
     async def give(self, requests: AsyncIterator[bytes], context: Any) -> bytes:
         shown = str(dict(context.invocation_metadata()).get(AUTHORIZATION, "")).removeprefix(_SCHEME)
         if self._programs is not None and self._programs[0].opens(shown):
+            self._strangers.admit(context.peer())
             return await _passed_on(self._programs[1], await anext(aiter(requests), b""), context)
         of = read_ticket(self._key, shown, time.time())
         if of is None:
+            self._strangers.refusals.add(BAD_TOKEN)
             why = "the request does not show a ticket of this release's coordinator that still holds"
             await _refuse(grpc.StatusCode.UNAUTHENTICATED, why, context)
             raise AssertionError
+        self._strangers.admit(context.peer())
         request = await anext(aiter(requests), b"")
         try:
             refuse_others(request, *of)
         except NotTheirs as error:
+            self._strangers.refusals.add(BAD_TOKEN)
             await _refuse(grpc.StatusCode.PERMISSION_DENIED, str(error), context)
         return await _passed_on(self._export, request, context)
 

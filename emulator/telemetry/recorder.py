@@ -12,6 +12,7 @@ from emulator.experiment.run.telemetry_totals import Written
 from emulator.messages.message import EVENT, KINDS, NOTIFICATION, Message
 from emulator.telemetry import names, span_encoding
 from emulator.telemetry.context import TraceContext
+from emulator.telemetry.failures import FailureStatus
 from emulator.telemetry.message_counts import Subject, Tallies
 from emulator.telemetry.metric_batch import MetricBatch, add_gauges, add_links, where
 from emulator.telemetry.observation import Observation
@@ -26,6 +27,7 @@ _PEER, _SENDER, _DEPTH, _BYTES, _TOPIC, _HOPS, _EVENT = map(
     span_encoding.Attribute,
     (names.PEER, names.SENDER, names.DEPTH, names.BYTES, names.TOPIC, names.HOPS, names.EVENT),
 )
+_FAILURES = FailureStatus()
 _CHANNEL = span_encoding.Attribute(names.CHANNEL)
 _KIND = tuple(span_encoding.span_attribute(names.MESSAGE_KIND, kind) for kind in KINDS)
 _IS_DELIVERED = span_encoding.span_attribute(names.DELIVERED, True)
@@ -161,8 +163,9 @@ class Recorder:
     ) -> None:
         """Record an observation of a component of `peer` in the operation of `context`, or in none.
 
-        Without a context the span is the root of a trace of its own. Raises ValueError for a name that was
-        recorded with another unit.
+        Without a context the span is the root of a trace of its own. The span of a message that was lost,
+        dropped or stopped has the status ERROR. Raises ValueError for a name that was recorded with another
+        unit.
         """
         unit = self._units.setdefault(observed.name, observed.unit)
         if unit != observed.unit:
@@ -181,6 +184,8 @@ class Recorder:
             parts.append(attribute(names.SUBJECT, observed.subject))
         if observed.unit:
             parts.append(attribute(names.UNIT, observed.unit))
+        if failed := _FAILURES[observed.name]:
+            parts.append(failed)
         name = span_encoding.name_and_kind(names.OBSERVATION, _INTERNAL)
         at = self._start + at_ns
         self._keep(span_encoding.span(context.trace_id, span_id, parent, name, at, at, parts))

@@ -25,6 +25,7 @@ from emulator.telemetry.endpoint import open_channel
 from emulator.telemetry.messaging import add_messaging
 from emulator.telemetry.otlp_files import read_frames
 from emulator.telemetry.repeated_messages import Contents, scan_once
+from emulator.telemetry.trace_outcomes import TraceOutcomes
 
 SPANS_A_REQUEST = 1000
 """The spans in a request, which stays well below gRPC's usual limit of 4 MiB."""
@@ -97,12 +98,13 @@ def replay(
     """
     start = _start_ns(directory) if shift else None
     there = BackendTraces(directory)
+    outcomes = _outcomes(directory)
     sent = Sent()
     with open_channel(endpoint) as channel:
         stub = TraceServiceStub(channel)  # type: ignore[no-untyped-call]
         for contents in scan_once(traces_of(directory)):
             for record in _records(contents, sent):
-                for request in _requests(record, start, there):
+                for request in _requests(record, start, there, outcomes):
                     _export(stub, request, sent, endpoint, note, sleep)
                     if sent.requests % _NOTE_EACH == 0:
                         note(f"{counted(sent.spans, 'span')} sent")
@@ -126,6 +128,15 @@ def _start_ns(directory: TrialDirectory) -> int | None:
         if isinstance(offset, int):
             return start - offset
     return None
+
+
+def _outcomes(directory: TrialDirectory) -> TraceOutcomes:
+    """Return what came of the operations of a trial, as far as its files can be read."""
+    outcomes = TraceOutcomes()
+    for contents in scan_once(traces_of(directory)):
+        for record in _records(contents, Sent()):
+            outcomes.read(record)
+    return outcomes
 
 
 def _starts(directory: TrialDirectory) -> Iterator[tuple[str, int]]:
@@ -153,7 +164,7 @@ def _records(contents: Contents, sent: Sent) -> Iterator[TracesData]:
 
 
 def _requests(
-    record: TracesData, start: int | None, there: BackendTraces
+    record: TracesData, start: int | None, there: BackendTraces, outcomes: TraceOutcomes
 ) -> Iterator[ExportTraceServiceRequest]:
     """Yield requests of a bounded number of spans, made as a backend wants them."""
     for resource in record.resource_spans:
@@ -171,6 +182,7 @@ def _requests(
                 part = target.scope_spans.add(scope=scope.scope, schema_url=scope.schema_url)
                 spans = scope.spans[first : first + SPANS_A_REQUEST]
                 for span in spans:
+                    outcomes.complete(span, there)
                     _change(span, offset, there)
                 part.spans.extend(spans)
                 yield request

@@ -53,6 +53,11 @@ def span_attribute(key: str, value: bool | int | float | str) -> bytes:
     return field(_SPAN_ATTRIBUTES, key_value(key, value))
 
 
+def error_status(description: str) -> bytes:
+    """Return the field `status` of `Span` for an error; it comes after all attributes."""
+    return field(15, field(2, description.encode()) + b"\x18\x02")
+
+
 class Attribute(dict[Any, bytes]):
     """The encoded attributes of one key by their values, kept once they were seen."""
 

@@ -13,6 +13,8 @@ from typing import Any
 import grpc
 import grpc.aio
 
+from emulator.trust.strangers import Strangers
+
 AUTHORIZATION = "authorization"
 START = "trellis-start"
 """The metadata key for the token of the program start that calls."""
@@ -99,7 +101,7 @@ class Credentials:
         """The options of a server that strangers reach, so that they cannot take all of its memory.
 
         A connection beyond the limit is closed at once, and one without a call is closed after a while, so
-        that it does not keep the place of a host.
+        that it does not keep the place of a host. `guard` bounds what one takes before it shows a secret.
         """
         if not self.connections:
             return []
@@ -126,6 +128,11 @@ class Credentials:
             if self.certificates is not None:
                 why += ", or the certificates are damaged"
             raise OSError(errno.EADDRNOTAVAIL, why, address) from None
+
+    def guard(self, strangers: Strangers, port: int) -> None:
+        """Bound what strangers' connections to this port take, if there is a limit of connections."""
+        if self.connections:
+            strangers.watch(port)
 
     def open(self, address: str, options: Sequence[tuple[str, Any]]) -> grpc.aio.Channel:
         """Return a channel to a program of the same release."""

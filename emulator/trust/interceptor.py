@@ -10,24 +10,25 @@ import grpc
 import grpc.aio
 
 from emulator.trust.credentials import AUTHORIZATION
+from emulator.trust.refusals import BAD_TOKEN
+from emulator.trust.strangers import Strangers
 
 _SCHEME = "Bearer "
-
-
-async def _refuse(requests: Any, context: Any) -> None:
-    why = "the call does not show the token of this release"
-    await context.abort(grpc.StatusCode.UNAUTHENTICATED, why)
-
-
-_REFUSAL: grpc.RpcMethodHandler[Any, Any] = grpc.stream_stream_rpc_method_handler(_refuse)
-"""The handler that ends a call of any kind before a message of it has been read."""
 
 
 class Door(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]
     """Asks each call for one of the tokens that its method accepts."""
 
-    def __init__(self, tokens: Mapping[str, Collection[str]]) -> None:
-        """`tokens` are by the last part of the method's name; "" is for all methods that are not named."""
+    def __init__(self, tokens: Mapping[str, Collection[str]], strangers: Strangers | None = None) -> None:
+        """`tokens` are by the last part of the method's name; "" is for all methods that are not named.
+
+        `strangers` learns which callers are none, and counts what is refused.
+        """
+        self._strangers = strangers or Strangers()
+        self._handlers: dict[str, grpc.RpcMethodHandler[Any, Any]] = {}
+        """The handlers that admit their callers by method name, made once because hosts call all the time."""
+        self._refusal: grpc.RpcMethodHandler[Any, Any] = grpc.stream_stream_rpc_method_handler(self._refuse)
+        """The handler that ends a call of any kind before a message of it has been read."""
         self._shown = {name: [(_SCHEME + token).encode() for token in each] for name, each in tokens.items()}
 
     async def intercept_service(
@@ -42,8 +43,32 @@ class Door(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]
                 shown = value.encode() if isinstance(value, str) else value
                 # the time of the comparison tells nothing of the token
                 if any(hmac.compare_digest(shown, right) for right in self._right(method)):
-                    return await continuation(handler_call_details)
-        return _REFUSAL
+                    handler: grpc.RpcMethodHandler[Any, Any] = self._admitting(
+                        method, await continuation(handler_call_details)
+                    )
+                    return handler
+        return self._refusal
+
+    def _admitting(self, method: str, handler: grpc.RpcMethodHandler[Any, Any] | None) -> Any:
+        """Return a handler that notes who calls, and answers as the other does; None for None."""
+        if handler is None or method in self._handlers:
+            return self._handlers.get(method)
+        answer: Any = handler.unary_unary or handler.stream_stream
+        made: Any = grpc.stream_stream_rpc_method_handler
+        if handler.unary_unary is not None:
+            made = grpc.unary_unary_rpc_method_handler
+
+        async def admitted(request: Any, context: Any) -> Any:
+            self._strangers.admit(context.peer())
+            return await answer(request, context)
+
+        self._handlers[method] = made(admitted, handler.request_deserializer, handler.response_serializer)
+        return self._handlers[method]
+
+    async def _refuse(self, requests: Any, context: Any) -> None:
+        self._strangers.refusals.add(BAD_TOKEN)
+        why = "the call does not show the token of this release"
+        await context.abort(grpc.StatusCode.UNAUTHENTICATED, why)
 
     def _right(self, method: str) -> Sequence[bytes]:
         return self._shown.get(method, self._shown.get("", ()))

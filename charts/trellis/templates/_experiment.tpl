@@ -1,6 +1,6 @@
 {{/*
-What the chart needs to know of the experiment, as JSON: hosts, peers (the most of all variants), whether
-sessions end with their pods, and whether trials are on the virtual clock, so that there are no pods of peers. Fails where the chart can tell that the release could not run it; the whole
+What the chart needs to know of the experiment, as JSON: hosts, peers (the most of all variants), the
+time scale (the smallest of them), whether sessions end with their pods, and whether trials are on the virtual clock, so that there are no pods of peers. Fails where the chart can tell that the release could not run it; the whole
 file is checked by the Job <release>-check.
 */}}
 {{- define "trellis.experiment" -}}
@@ -33,7 +33,7 @@ file is checked by the Job <release>-check.
 {{- end -}}
 {{- $kind := toString ($runtime.kind | default "virtual") -}}
 {{- if eq $kind "virtual" -}}
-{{- dict "hosts" 0 "peers" 0 "churnOnPods" false "virtual" true | toJson -}}
+{{- dict "hosts" 0 "peers" 0 "timeScale" 1.0 "churnOnPods" false "virtual" true | toJson -}}
 {{- else -}}
 {{- if ne $kind "kubernetes" -}}
 {{- fail (printf "the experiment's runtime.kind is %q, but in a cluster it is kubernetes or virtual. Write: runtime: {kind: kubernetes, hosts: 20}" $kind) -}}
@@ -54,7 +54,13 @@ file is checked by the Job <release>-check.
 {{- range append (get $vary "peers" | default list) $spec.peers -}}
 {{- if kindIs "float64" . -}}{{- $peers = maxf $peers . -}}{{- end -}}
 {{- end -}}
+{{- $timeScale := 0.0 -}}
+{{- range append (get $vary "runtime.time_scale" | default list) $runtime.time_scale -}}
+{{- if and (kindIs "float64" .) (gt (float64 .) 0.0) -}}
+{{- $timeScale = ternary (minf $timeScale .) . (gt $timeScale 0.0) -}}
+{{- end -}}
+{{- end -}}
 {{- $churn := append (get $vary "runtime.churn" | default list) $runtime.churn -}}
-{{- dict "hosts" (int $hosts) "peers" (int $peers) "churnOnPods" (has "pods" $churn) "virtual" false | toJson -}}
+{{- dict "hosts" (int $hosts) "peers" (int $peers) "timeScale" ($timeScale | default 1.0) "churnOnPods" (has "pods" $churn) "virtual" false | toJson -}}
 {{- end -}}
 {{- end -}}

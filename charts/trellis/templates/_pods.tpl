@@ -78,7 +78,7 @@ capabilities:
 
 {{/*
 The most connections of a program that hosts call: two of each, since one that comes back may come before its old
-connection is gone, and some for the others. Strangers cannot take more memory than that.
+connection is gone, and some for the others. A connection of a stranger takes a bounded part of memory (docs/kubernetes.md, Security).
 */}}
 {{- define "trellis.connections" -}}
 {{- add 100 (mul 2 (int (include "trellis.experiment" . | fromJson).hosts)) -}}

@@ -8,6 +8,7 @@ from pathlib import Path
 from emulator.fleet.coordinator.host_tokens import Speakers
 from emulator.trust.credentials import OPEN, Credentials
 from emulator.trust.interceptor import Door
+from emulator.trust.strangers import Strangers
 
 _OF_CHURN = ("AwaitChurn", "ReportKilled")
 
@@ -25,14 +26,17 @@ class Trust:
     speakers: Path | None = None
     """The file in which the coordinator keeps which start of a program speaks for which host."""
 
-    def interceptors(self) -> list[Door | Speakers]:
-        """Return the interceptors of the coordinator's server. Raises OSError if the file cannot be read."""
+    def interceptors(self, strangers: Strangers) -> list[Door | Speakers]:
+        """Return the interceptors of the coordinator's server, which tell `strangers` whom they let in.
+
+        Raises OSError if the file cannot be read.
+        """
         if not self.credentials.token:
             return []
         churn = [self.churn_token] if self.churn_token else []
         tokens = dict.fromkeys(_OF_CHURN, churn)
         tokens |= {"": [self.credentials.token], "MeasureClock": [self.credentials.token, *churn]}
-        return [Door(tokens), Speakers(self.credentials, self.speakers)]
+        return [Door(tokens, strangers), Speakers(self.credentials, self.speakers)]
 
 
 UNGUARDED = Trust()

@@ -18,6 +18,8 @@ from emulator.runtime.realtime.clock import unix_ns
 from emulator.runtime.realtime.streams import OPTIONS
 from emulator.tracing import spans
 from emulator.tracing.tracer import Attributes
+from emulator.trust.refusals import Refusals
+from emulator.trust.strangers import Strangers
 from emulator.trust.tickets import write_ticket
 from trellis.v1 import control_pb2, control_pb2_grpc
 
@@ -39,6 +41,8 @@ class CoordinatorService(control_pb2_grpc.CoordinatorServicer):
         self._journal: Journal | None = None
         self._over = False
         self._changed = asyncio.Condition()
+        self.refusals = Refusals()
+        """The counts of connections and calls that were refused, by reason."""
         self.requests = Requests()
         """The counts of calls over all trials: how they ended and how long they took."""
 
@@ -48,14 +52,15 @@ class CoordinatorService(control_pb2_grpc.CoordinatorServicer):
         Raises OSError if the address cannot be bound or the file of hosts' speakers cannot be read, and
         DamagedFile.
         """
-        trust = self._trust
+        trust, strangers = self._trust, Strangers(self.refusals)
         server = grpc.aio.server(
             options=[*OPTIONS, *trust.credentials.bounds],
-            interceptors=[self.requests, *trust.interceptors()],
+            interceptors=[self.requests, *trust.interceptors(strangers)],
         )
         control_pb2_grpc.add_CoordinatorServicer_to_server(self, server)  # type: ignore[no-untyped-call]
         port = trust.credentials.listen(server, address)
         await server.start()
+        trust.credentials.guard(strangers, port)
         return server, f"{address.rpartition(':')[0]}:{port}"
 
     async def begin(self, coordinator: Coordinator, journal: Journal | None = None) -> None:

@@ -23,6 +23,7 @@ from emulator.telemetry.recorder import SinkFactory
 from emulator.tracing import log_lines, spans
 from emulator.trust.credentials import OPEN, Credentials
 from emulator.trust.interceptor import Door
+from emulator.trust.strangers import Strangers
 from trellis.v1 import control_pb2, control_pb2_grpc, wire_pb2_grpc
 
 _REGISTER_LIMIT = 30.0
@@ -64,12 +65,14 @@ async def run_host(place: Place) -> str:
     """
     credentials, start = place.credentials, secrets.token_hex(16)
     service = LinksService(start)
-    doors = [Door({"": [credentials.token]})] if credentials.token else []
+    strangers = Strangers()
+    doors = [Door({"": [credentials.token]}, strangers)] if credentials.token else []
     server = grpc.aio.server(options=[*OPTIONS, *credentials.bounds], interceptors=doors)
     wire_pb2_grpc.add_LinksServicer_to_server(service, server)  # type: ignore[no-untyped-call]
     port = credentials.listen(server, place.listen)
     address = f"{place.listen.rpartition(':')[0]}:{port}"
     await server.start()
+    credentials.guard(strangers, port)
     try:
         async with Enforcement(address, netem=place.netem) as enforcement:
             return await _Program(place, address, start, service, enforcement).run()

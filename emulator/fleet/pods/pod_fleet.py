@@ -26,6 +26,7 @@ from emulator.fleet.pods.pod_endings import note_endings
 from emulator.runtime.progress import Report
 from emulator.runtime.realtime.clock import unix_ns
 from emulator.tracing.spans import span
+from emulator.trust.refusals import Refusals
 
 T = TypeVar("T")
 
@@ -48,6 +49,11 @@ class PodFleet:
     def requests(self) -> Requests:
         """The calls of all pods."""
         return self._service.requests
+
+    @property
+    def refusals(self) -> Refusals:
+        """The connections and calls that were refused, by reason."""
+        return self._service.refusals
 
     def run(self, spec: TrialSpec, plan: Plan, directory: TrialDirectory, report: Report) -> Fidelity:
         """Run a trial, or take it up where an earlier coordinator left it, and write `fidelity.json`.
