@@ -127,7 +127,7 @@ def test_a_host_marks_a_message_that_another_host_sends_back(world: World, tmp_p
     there = World(tmp_path / "there")
     there.host.index, there.host.host_of = 1, world.host.host_of
     sent_back = []
-    there.wire.offer = lambda host, passage: sent_back.append((host, passage))  # type: ignore[method-assign]
+    there.wire.offer = lambda host, passage: sent_back.append((host, passage))
     peer = world.add(0, Parts, session=3)
     peer.environment.send(3, EVENT)
     world.run(until=lambda: world.wire.passages)
