@@ -281,7 +281,7 @@ class Host(SessionHost):
             damaged=envelope.damaged,
         )
         if envelope.bounced:
-            passage.bytes_back = envelope.bytes
+            passage.bytes_back = envelope.size
             self._report_unreachable(passage)
             return
         if kind == PROBE:

@@ -130,7 +130,7 @@ class Passage:
             channel=self.channel,
             request=self.request,
             damaged=self.damaged,
-            bytes=max(self.bytes_back, 0),
+            size=max(self.bytes_back, 0),
         )
         context = self.context
         if context is not None:
