@@ -43,6 +43,7 @@ from emulator.trust.credentials import NoCredentials, read_token
 from emulator.trust.refusals import BAD_TOKEN, Refusals
 from services.endings import in_words
 from services.self_telling import tell_of_self
+from trellis.command.labels import trial_labels_of
 from trellis.command.local_runs import about_of
 
 _MAX_ARCHIVES = 2
@@ -68,13 +69,13 @@ class ResultsServer(BoundedServer):
         self.run = run
         self.token = token
         self.archives = threading.BoundedSemaphore(_MAX_ARCHIVES)
-        self._reader = Reader(run)
+        self._reader = Reader(run, labels=trial_labels_of)
         self._reading = threading.Lock()
         super().__init__(host, port, _Handler)
 
     def expect(self, experiment: Path) -> None:
         """Show nothing of a run of another experiment."""
-        self._reader = Reader(self.run, experiment)
+        self._reader = Reader(self.run, experiment, labels=trial_labels_of)
 
     def standing(self) -> Any:
         with self._reading:

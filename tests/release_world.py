@@ -18,6 +18,7 @@ from urllib.parse import parse_qs, urlsplit
 from emulator.experiment.run.archive import pack
 from emulator.experiment.run.directory import RunDirectory
 from emulator.trials.run_progress import Reader
+from trellis.command.labels import trial_labels_of
 
 LABELS = {"app.kubernetes.io/name": "trellis"}
 COLUMNS = ("Name", "Ready", "Status", "Restarts")
@@ -166,7 +167,7 @@ class World:
         self._server = _Server(self)
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,))
         self._thread.start()
-        self._reader = Reader(self.run)
+        self._reader = Reader(self.run, labels=trial_labels_of)
         (folder / "bin").mkdir()
         helm = folder / "bin" / "helm"
         helm.write_text(HELM.format(python=sys.executable, folder=str(folder)))

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from setuptools import Distribution
 
-from emulator.compiler import build, finder
+from emulator.compiler import build, finder, wheel
 from emulator.compiler.finder import INTERPRETED, digest, install, sources
 from emulator.contract.registry import SYSTEMS
 from emulator.runtime.breaches import CHECKED
@@ -222,3 +223,32 @@ def test_what_compiling_lacks_is_named(absent: str, monkeypatch: pytest.MonkeyPa
     assert build.missing_tools() == f"{absent} was"
     monkeypatch.setenv("CC", "no-such-compiler")
     assert build.missing_tools() == "A C compiler was"
+
+
+def test_without_a_c_compiler_the_build_says_so_at_once_and_compiles_nothing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("CC", "no-such-compiler")
+    monkeypatch.setattr(build, "build", lambda *what: pytest.fail("it compiles"))
+    build.main()
+    told = capsys.readouterr().out
+    assert told.startswith("A C compiler was not found: the protocols are interpreted, which works, ")
+    assert told.endswith("installing the sdist again.\n")
+
+
+@pytest.mark.parametrize(
+    ("compiler", "why", "pure"),
+    [
+        ("no-such-compiler", "nothing was compiled", True),
+        (sys.executable, "nothing was compiled", False),
+        ("no-such-compiler", "", False),  # compiled before
+    ],
+)
+def test_a_wheel_is_for_one_platform_only_if_it_has_native_code(
+    compiler: str, why: str, pure: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CC", compiler)
+    monkeypatch.setattr(wheel, "WHY_INTERPRETED", why)
+    command = wheel.PlatformWheel(Distribution({"name": "trellis", "version": "1"}))
+    command.ensure_finalized()
+    assert command.root_is_pure is pure

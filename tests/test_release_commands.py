@@ -48,6 +48,14 @@ def test_status_shows_pods_trials_and_progress(trellis, running):
     assert "vitis-2: running: measure, 50 of 80 s, 10 peers up, 3 published, 5 delivered" in lines
 
 
+def test_status_names_variants_as_a_report_does(trellis, running):
+    running.run.experiment.write_text(EXPERIMENT + "vary: {network.loss: [0, 0.05]}\n")
+    trial = running.run.trial("vitis.loss=0.05-1")
+    trial.path.mkdir(parents=True)
+    trial.write_status(state="valid", reasons=[], progress=PROGRESS)
+    assert "vitis.loss=0.05-1 (loss 5 %, seed 1): valid" in trellis("status", "demo").stdout
+
+
 def test_status_prints_json_for_programs(trellis, running):
     told = json.loads(trellis("status", "demo", "--json").stdout)
     assert (told["release"], told["helm"]) == ("demo", "deployed")

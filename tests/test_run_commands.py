@@ -122,6 +122,10 @@ def test_status_names_variants_as_a_report_does(trellis: Callable[..., Result]) 
     trial.path.mkdir(parents=True)
     trial.write_status(state="valid", reasons=[], progress=PROGRESS)
     assert "  vitis.loss=0.05-1 (loss 5 %, seed 1): valid" in trellis("status", run.path).stdout
+    trials = json.loads(trellis("status", run.path, "--json").stdout)["standing"]["trials"]
+    assert [trial["label"] for trial in trials] == [
+        f"loss {loss} %, seed {seed}" for loss in (0, 5) for seed in (1, 2)
+    ]
 
 
 def test_validate_names_the_first_variants_as_a_report_does(trellis: Callable[..., Result]) -> None:
@@ -162,6 +166,7 @@ def test_status_prints_json(trellis: Callable[..., Result]) -> None:
     told = json.loads(trellis("status", "runs/a", "--json").stdout)
     assert (told["state"], told["verdict"]) == ("reported", "invalid")
     assert [trial["state"] for trial in told["standing"]["trials"]] == ["valid", "invalid"]
+    assert {trial["label"] for trial in told["standing"]["trials"]} == {""}, "there is one variant"
 
 
 @pytest.mark.parametrize("command", ["status", "open"])

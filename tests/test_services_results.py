@@ -121,6 +121,14 @@ def test_the_waiting_page_shows_progress_and_escapes_what_it_shows(run, ask):
     assert "the report is being written" in ask("/")[2].decode()
 
 
+def test_variants_have_the_names_that_a_report_gives_them(run, ask):
+    begin(run)
+    assert {trial.label for trial in standing(ask).trials} == {""}, "there is one variant"
+    run.experiment.write_text(EXPERIMENT.replace("repeat: 3", "vary: {network.loss: [0, 0.05]}"))
+    assert [trial.label for trial in standing(ask).trials] == ["loss 0 %, seed 1", "loss 5 %, seed 1"]
+    assert "<td>loss 5 %, seed 1</td>" in ask("/")[2].decode()
+
+
 def test_the_report_takes_the_place_of_the_waiting_page(run, ask):
     begin(run)
     finish(run)

@@ -1,52 +1,65 @@
 """The outcomes that a trial owes, by what its traces say of the cause, and the messages that were stopped.
 
-The network, faults, full links, busy peers and attackers mark each message that they stop in the trace of its
-operation, as an observation of the peer at which it ended; its subject is the peer that did not get it. A
-message to a peer that is down leaves no mark.
+What stops a message (the network's loss, a fault, a full link, a busy peer, a peer that is down, an attacker)
+marks it in the trace of its operation, as an observation of its sender about its receiver. A full down link
+and a busy receiver are observations of the receiver about the sender.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from analysis.charts.results import Results
 from analysis.report.plan_table import plan_table
+from emulator.contract.value_service import GET, PUT
 from emulator.faults.network_faults import stopping_observations
 from emulator.faults.spec import STOPPING_ATTACKS
 from emulator.network.access_links import DOWN_LINK_DROP, UP_LINK_DROP
 from emulator.network.busy_peers import PROCESSING_DROP
-from emulator.network.peer_network import LOSS
+from emulator.network.peer_network import LOSS, PEER_DOWN
 from emulator.runtime.hostile_channel import OBSERVATION
 
 NOT_DELIVERED: Final = "a copy arrived at the peer and was not delivered"
 STOPPED: Final = "a message to the peer was stopped"
 WORD_ALONE: Final = "word of it arrived at the peer, and no copy"
 STOPPED_ELSEWHERE: Final = "a message to or from another peer, which has no copy either, was stopped"
-NEVER_SENT: Final = "no peer passed it on to the peer, or one on the way was down"
+NEVER_SENT: Final = "nothing was stopped: no peer passed it on to the peer"
 NEVER_LEFT: Final = "nothing was stopped: no copy arrived at any peer but the publisher"
 WRONG_PEER: Final = "it ended at another peer than the right one"
+WRONG_PEER_STOPPED: Final = "it ended at another peer than the right one, and a message of it was stopped"
 LOOKUP_STOPPED: Final = "a message of the lookup was stopped"
 NOWHERE: Final = "nothing was stopped: it ended nowhere"
+GET_EMPTY: Final = "the get ended without the value"
+GET_EMPTY_STOPPED: Final = "the get ended without the value, and a message of it was stopped"
+UNANSWERED: Final = "nothing was stopped: no end of the {} was told"
+ASKED_STOPPED: Final = "a message of the {} was stopped"
 A_MESSAGE_STOPPED: Final = "a message was stopped"
 OUTSIDE: Final = "maintenance"
 """The name of messages outside of operations."""
-_OF_NETWORK: Final = (LOSS, UP_LINK_DROP, DOWN_LINK_DROP, PROCESSING_DROP)
+_OF_NETWORK: Final = (LOSS, PEER_DOWN, UP_LINK_DROP, DOWN_LINK_DROP, PROCESSING_DROP)
+_AT_RECEIVER: Final = (DOWN_LINK_DROP, PROCESSING_DROP)
+"""The marks that the receiver of a message makes."""
 _OF_ATTACKERS: Final = tuple(f"{OBSERVATION} {kind}" for kind in STOPPING_ATTACKS)
 
 _STOP: Final = ["name", "operation", "peer", "subject"]
 _COUNTS: Final = [("value", "count"), ("bytes", "sum")]
 
-_OF_OPERATIONS: Final = {"operation": pa.string(), "event": pa.int32(), "lookup": pa.int32()}
+_OF_OPERATIONS: Final = {
+    "operation": pa.string(),
+    "event": pa.int32(),
+    "lookup": pa.int32(),
+    "number": pa.int64(),
+}
 """The columns of the table of operations that marks are told with, which a trial may lack."""
 
 Stop = tuple[str, str, int, int]
-"""The reason, the operation, and the peers at which a message ended and which did not get it."""
+"""The reason, the operation, and the peers that sent a message and did not get it."""
 
 
 @dataclass(slots=True)
@@ -54,14 +67,14 @@ class Losses:
     """The losses of one trial."""
 
     expected: int = 0
-    """The number of deliveries that were expected and of lookups that count."""
+    """The number of deliveries that were expected, and of lookups, puts and gets that count."""
     causes: Counter[str] = field(default_factory=Counter)
     """The outcomes that were missed, by cause."""
     reasons: Counter[str] = field(default_factory=Counter)
     """Missed outcomes are counted here by the reason for which a message was stopped, whichever peer it was
     for. Those for which no message was stopped are counted by their cause."""
     missed_at: Counter[int] = field(default_factory=Counter)
-    """Missed outcomes are counted here by the peer that was to get the event, or that began the lookup."""
+    """Missed outcomes are counted here by the peer that was to get the event, or that began the operation."""
     stops: dict[Stop, tuple[int, int]] = field(default_factory=dict)
     """The numbers of messages that were stopped and of their bytes; attackers tell no bytes."""
     untraced: tuple[int, int] = (0, 0)
@@ -91,6 +104,8 @@ def losses_of(results: Results, trial: str) -> Losses:
         found.untraced = sum(row["lost"] for row in rows), sum(row["lost_bytes"] for row in rows)
     _add_deliveries(found, results, trial, marks)
     _add_lookups(found, results, trial, marks)
+    for operation in (PUT, GET):
+        _add_asked(found, results, trial, operation, marks)
     peers = plan_table(results.run, trial, "peers")
     if peers is not None:
         found.attackers = set(peers.filter(pc.field("attacker"))["peer"].to_pylist())
@@ -101,8 +116,9 @@ def losses_of(results: Results, trial: str) -> Losses:
 
 
 def _marks(results: Results, trial: str) -> pa.Table | None:
-    """Return a row for each message that was stopped: name, value, bytes, peer, subject, operation, event,
-    lookup; of messages outside of operations the last three are null."""
+    """Return a row for each message that was stopped: name, value, bytes, peer (that sent it), subject (that
+    did not get it), operation, event, lookup, number; of messages outside of operations the last four are
+    null."""
     if not results.has("observations"):
         return None
     values = next(each["values"] for each in results.trials if each["trial"] == trial)
@@ -114,7 +130,7 @@ def _marks(results: Results, trial: str) -> pa.Table | None:
     if found is None or not found.num_rows:
         return None
     size = pc.if_else(pc.equal(found["unit"], "bytes"), found["value"], None)
-    found = found.append_column("bytes", size)
+    found = _from_sender(found.append_column("bytes", size))
     operations = results.table("operations", trial, ["trace", *_OF_OPERATIONS])
     if operations is None:
         operations = pa.table(
@@ -122,6 +138,16 @@ def _marks(results: Results, trial: str) -> pa.Table | None:
             | {key: pa.array([], of) for key, of in _OF_OPERATIONS.items()}
         )
     return found.join(operations, "trace", join_type="left outer")
+
+
+def _from_sender(marks: pa.Table) -> pa.Table:
+    """Return marks with the sender of the message as their peer, and the receiver as their subject."""
+    turned = pc.is_in(marks["name"], pa.array(_AT_RECEIVER))
+    sides = marks["peer"].cast(pa.int64()), marks["subject"]
+    for name, kept, other in (("peer", *sides), ("subject", *sides[::-1])):
+        column = pc.if_else(turned, other, kept)
+        marks = marks.set_column(marks.column_names.index(name), name, column)
+    return marks
 
 
 def _add_deliveries(found: Losses, results: Results, trial: str, marks: pa.Table | None) -> None:
@@ -187,24 +213,49 @@ def _add_lookups(found: Losses, results: Results, trial: str, marks: pa.Table | 
         return
     rows = [row for row in results.rows("lookups", trial) if row["counted"]]
     found.expected += len(rows)
-    stopped = dict[int, Counter[str]]()
-    for name, lookup in _of_lookups(marks):
-        stopped.setdefault(lookup, Counter())[name] += 1
+    stopped = _stopped(marks, pc.field("lookup").is_valid(), "lookup")
     for row in rows:
         if row["right"]:
             continue
-        if row["delivered"]:
-            found.add(row["origin"], WRONG_PEER)
-        elif reasons := stopped.get(row["lookup"]):
-            found.add(row["origin"], LOOKUP_STOPPED, _reason(reasons))
-        else:
-            found.add(row["origin"], NOWHERE)
+        causes = (WRONG_PEER_STOPPED, WRONG_PEER) if row["delivered"] else (LOOKUP_STOPPED, NOWHERE)
+        _add_operation(found, row["origin"], stopped.get(row["lookup"]), *causes)
 
 
-def _of_lookups(marks: pa.Table | None) -> Iterator[tuple[str, int]]:
-    if marks is not None:
-        rows: list[dict[str, Any]] = marks.filter(pc.field("lookup").is_valid()).to_pylist()
-        yield from ((row["name"], row["lookup"]) for row in rows)
+def _add_asked(found: Losses, results: Results, trial: str, operation: str, marks: pa.Table | None) -> None:
+    """Add the puts or gets that count and failed: no copy was confirmed, or no version found."""
+    table = f"{operation}s"
+    if not results.has(table):
+        return
+    told = "copies" if operation == PUT else "version"
+    rows = [row for row in results.rows(table, trial) if row["counted"]]
+    if operation == GET:
+        rows = [row for row in rows if row["newest"] is not None]
+    found.expected += len(rows)
+    stopped = _stopped(marks, pc.field("operation") == operation, "number")
+    unanswered = ASKED_STOPPED.format(operation), UNANSWERED.format(operation)
+    for row in rows:
+        if not row[told]:
+            ended = operation == GET and row[told] is not None
+            causes = (GET_EMPTY_STOPPED, GET_EMPTY) if ended else unanswered
+            _add_operation(found, row["peer"], stopped.get(row[operation]), *causes)
+
+
+def _stopped(marks: pa.Table | None, of: pc.Expression, number: str) -> dict[int, Counter[str]]:
+    """Return how many messages of these operations were stopped for which reason, by operation."""
+    stopped = dict[int, Counter[str]]()
+    for row in [] if marks is None else marks.filter(of).to_pylist():
+        stopped.setdefault(row[number], Counter())[row["name"]] += 1
+    return stopped
+
+
+def _add_operation(
+    found: Losses, peer: int, reasons: Counter[str] | None, stopped: str, otherwise: str
+) -> None:
+    """Add a failed operation of a peer, by its cause if messages of it were stopped, or otherwise."""
+    if reasons:
+        found.add(peer, stopped, _reason(reasons))
+    else:
+        found.add(peer, otherwise)
 
 
 def _reason(reasons: Counter[str]) -> str:

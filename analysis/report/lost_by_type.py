@@ -14,7 +14,7 @@ _ABOUT: Final = (
     "last (each telemetry.metrics_interval): the loss of network.loss, of classes of links, and between "
     "places. The share is of the messages sent of that type. What faults, full links and busy peers stop is "
     "not in this table; the figure of messages that did not arrive as sent has all of them in time. Messages "
-    "to peers that were down when they came are in neither, since no host counts them."
+    "to peers that were down when they came are in neither."
 )
 _COLUMNS: Final = ("Message", "Sent", "Lost", "Share lost", "Bytes lost", "Kind", "Channel")
 

@@ -18,24 +18,25 @@ from emulator.network.peer_network import LOSS
 _MOST_WAYS: Final = 20
 """The most ways between regions of a variant that are shown."""
 _CAUSES: Final = (
-    "The expected deliveries that were not made, and the lookups that did not end at the right peer, by what "
-    "their traces say. The network's loss, faults, full links, busy peers and attackers mark each message "
-    "that they stop. A message to a peer that is down leaves no mark. Where one of another peer was stopped, "
-    "that peer could not pass the event on; whether it would have passed it on to the one that missed it, no "
-    "trace says."
+    "The expected deliveries that were not made, the lookups that did not end at the right peer, the gets "
+    "that found no value and the puts of which no copy was confirmed, by what their traces say. The "
+    "network's loss, faults, full links, busy peers, peers that are down and attackers mark each message "
+    "that they stop. Where one of another peer was stopped, that peer could not pass the event on; whether "
+    "it would have passed it on to the one that missed it, no trace says. Nor does one say whether a "
+    "lookup, a get or a put would have succeeded with its message that was stopped."
 )
 _STOPS: Final = (
     "The messages that were stopped, by reason and by the operation to which they belong. Attackers tell no "
     "bytes."
 )
 _WAYS: Final = (
-    "The same by region: from that of the peer at which a message ended to that of the peer which did not "
+    "The same by region: from that of the peer that sent a message to that of the peer which did not "
     f"get it; of each variant the {_MOST_WAYS} with the most messages. Of maintenance that the network's "
     "loss took, no regions are known."
 )
 _PEERS: Final = (
-    "The ten peers that missed most, and of equal ones those at which most was stopped: how many messages "
-    "ended at them, and how many they did not get. Numbers of peers are those of the named trial."
+    "The ten peers that missed most, and of equal ones those of which most was stopped: how many messages "
+    "from them and to them. Numbers of peers are those of the named trial."
 )
 _MOST_PEERS: Final = 10
 _PEER_TABLES: Final = 3
@@ -70,7 +71,7 @@ def _write(results: Results) -> Iterator[Block]:
             yield _table(ways, ("Reason", "Way", "Messages", "Bytes"), several)
     if peers := list(_peer_rows(results, found, worst)):
         yield Text(_PEERS)
-        named = ("Trial", "Peer", "Missed", "Messages that ended at it", "Messages that it did not get")
+        named = ("Trial", "Peer", "Missed", "Stopped messages from it", "Stopped messages to it")
         yield Rows(named, peers)
     yield from lost_by_type(results)
 
@@ -137,8 +138,8 @@ def _region_rows(found: Mapping[str, Mapping[str, Losses]]) -> Iterator[tuple[st
 def _places(losses: Losses) -> dict[Place, Counts]:
     """Return how many messages were stopped and of how many bytes, by reason, operation and regions."""
     found: dict[Place, Counts] = {}
-    for (reason, operation, at, without), (count, size) in losses.stops.items():
-        ends = losses.regions.get(at), losses.regions.get(without)
+    for (reason, operation, sender, receiver), (count, size) in losses.stops.items():
+        ends = losses.regions.get(sender), losses.regions.get(receiver)
         way = f"{ends[0]} to {ends[1]}" if ends[0] and ends[1] else ""
         before = found.get((reason, operation, way), (0, 0))
         found[reason, operation, way] = before[0] + count, before[1] + size
@@ -180,12 +181,12 @@ def _peer_rows(
 ) -> Iterator[tuple[str, ...]]:
     for label in worst[:_PEER_TABLES]:
         trial, losses = next(iter(found[label].items()))
-        at, without = Counter[int](), Counter[int]()
-        for (_, _, end, receiver), (count, _) in losses.stops.items():
-            at[end] += count
-            without[receiver] += count
+        sent, to_it = Counter[int](), Counter[int]()
+        for (_, _, sender, receiver), (count, _) in losses.stops.items():
+            sent[sender] += count
+            to_it[receiver] += count
         missed = losses.missed_at
-        for peer in sorted(missed, key=lambda peer: (-missed[peer], -at[peer] - without[peer], peer))[
+        for peer in sorted(missed, key=lambda peer: (-missed[peer], -sent[peer] - to_it[peer], peer))[
             :_MOST_PEERS
         ]:
             about = ", ".join(
@@ -197,7 +198,7 @@ def _peer_rows(
                 )
                 if text
             )
-            counts = (losses.missed_at[peer], at[peer], without[peer])
+            counts = (losses.missed_at[peer], sent[peer], to_it[peer])
             yield results.trial_labels[trial], about, *map(number, counts)
 
 

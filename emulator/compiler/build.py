@@ -148,7 +148,8 @@ def main() -> None:
     if (missing := missing_tools()) is not None:
         print(
             f"{missing} not found: the protocols are interpreted, which works, seven to twelve times slower. "
-            "Install what is missing and run `make environment` again."
+            "Install what is missing and build again: by `make environment` in a clone, else by installing "
+            "the sdist again."
         )
         return
     build(FOLDER)

@@ -28,6 +28,8 @@ Rows = Sequence["array[float]"] | Mapping[int, "array[float]"]
 
 LOSS: Final = "network loss"
 """The name of the observation of a sender whose message the network has lost; its value is bytes."""
+PEER_DOWN: Final = "peer down"
+"""The name of the observation of a sender whose message came to a peer that is down; its value is bytes."""
 
 
 class Network:

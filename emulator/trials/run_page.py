@@ -88,4 +88,6 @@ def _row(trial: TrialStanding) -> str:
             f'<progress max="{progress.trial_end:g}" value="{progress.trial_time:g}"></progress> '
             f"{escape(progress.told())}{'<br>' if progress.held_up else ''}{escape(progress.held_up)}"
         )
-    return f"<tr><td>{escape(trial.trial)}</td><td>{escape(trial.state)}</td><td>{told}</td></tr>"
+    return (
+        f"<tr><td>{escape(trial.label or trial.trial)}</td><td>{escape(trial.state)}</td><td>{told}</td></tr>"
+    )

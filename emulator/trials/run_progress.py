@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from emulator.experiment.file.document import ExperimentError
 from emulator.experiment.file.load import load
-from emulator.experiment.file.variants import trials
+from emulator.experiment.file.variants import Trial, trials
 from emulator.experiment.plan.provenance import differences, listed
 from emulator.experiment.run.directory import RunDirectory, TrialDirectory
 from emulator.runtime.progress import Progress
 from emulator.trials.trial import FINISHED
 
+Labels = Callable[[Sequence[Trial]], Mapping[str, str]]
+"""A function that returns the names that a report gives trials, by their own."""
 ENDED = (*FINISHED, "failed")
 """The states of a trial that will not run again by itself."""
 
@@ -28,6 +31,8 @@ class TrialStanding:
     state: str = "planned"
     reasons: tuple[str, ...] = ()
     progress: Progress | None = None
+    label: str = ""
+    """The name that a report gives the trial, "" if that is not told or there is one variant."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,16 +76,25 @@ class Standing:
 class Reader:
     """Reads the standing of one run again and again, without reading again files that have not changed."""
 
-    def __init__(self, run: RunDirectory, wanted: Path | None = None, any_system: bool = False) -> None:
+    def __init__(
+        self,
+        run: RunDirectory,
+        wanted: Path | None = None,
+        any_system: bool = False,
+        labels: Labels | None = None,
+    ) -> None:
         """`wanted` is the file of the experiment that the run must be of, None for any. With `any_system` a
-        run may be of a system that is not installed here; without, that is a problem of the run."""
+        run may be of a system that is not installed here; without, that is a problem of the run. With
+        `labels` trials have the names that a report gives them."""
         self._run = run
         self._wanted = wanted
         self._any_system = any_system
+        self._labels_of = labels
         self.refusal = ""
         """Why the run is not the one that is wanted, or ""."""
         self._name = ""
         self._trials: tuple[str, ...] = ()
+        self._labels: Mapping[str, str] = {}
         self._experiment_stamp: object = None
         self._known: dict[str, tuple[object, TrialStanding]] = {}
 
@@ -89,7 +103,8 @@ class Reader:
         run = self._run
         try:
             if (stamp := _stamp(run.experiment)) != self._experiment_stamp:
-                self._name, self._trials, self.refusal = "", (), ""
+                self._name, self._trials, self._labels, self.refusal = "", (), {}, ""
+                self._known.clear()
                 if stamp:
                     self._read_experiment()
                 self._experiment_stamp = stamp
@@ -115,7 +130,9 @@ class Reader:
                     "Install this one under another name, or delete the volume claim first"
                 )
                 return
-        self._name, self._trials = spec.name, tuple(trial.name for trial in trials(spec))
+        every = trials(spec)
+        self._name, self._trials = spec.name, tuple(trial.name for trial in every)
+        self._labels = {} if self._labels_of is None else self._labels_of(every)
 
     def _read_trial(self, directory: TrialDirectory) -> TrialStanding:
         stamp = _stamp(directory.status)
@@ -124,16 +141,24 @@ class Reader:
             return known[1]
         status = directory.read_status()
         standing = _trial(
-            directory.name, status.get("state", "planned"), status.get("reasons"), status.get("progress")
+            directory.name,
+            status.get("state", "planned"),
+            status.get("reasons"),
+            status.get("progress"),
+            self._labels.get(directory.name, ""),
         )
         self._known[directory.name] = stamp, standing
         return standing
 
 
 def _trial(
-    trial: str, state: str, reasons: list[str] | None = None, progress: dict[str, Any] | None = None
+    trial: str,
+    state: str,
+    reasons: list[str] | None = None,
+    progress: dict[str, Any] | None = None,
+    label: str = "",
 ) -> TrialStanding:
-    return TrialStanding(trial, state, tuple(reasons or ()), _progress(progress or {}))
+    return TrialStanding(trial, state, tuple(reasons or ()), _progress(progress or {}), label)
 
 
 def _progress(told: dict[str, Any]) -> Progress | None:

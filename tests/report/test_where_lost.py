@@ -14,6 +14,9 @@ import pytest
 from analysis.charts.results import Results
 from analysis.contract.figures import Lead, Rows
 from analysis.report.losses import (
+    ASKED_STOPPED,
+    GET_EMPTY,
+    GET_EMPTY_STOPPED,
     LOOKUP_STOPPED,
     NEVER_LEFT,
     NEVER_SENT,
@@ -21,8 +24,10 @@ from analysis.report.losses import (
     NOWHERE,
     STOPPED,
     STOPPED_ELSEWHERE,
+    UNANSWERED,
     WORD_ALONE,
     WRONG_PEER,
+    WRONG_PEER_STOPPED,
     losses_of,
 )
 from analysis.report.report import write_report
@@ -30,8 +35,11 @@ from analysis.report.where_lost import WHERE_LOST
 from emulator.experiment.run.directory import RunDirectory
 
 TRIAL = "vitis.friends=4-1"
-OPERATIONS = [("publish", 1, None), ("publish", 2, None), ("publish", 3, None), ("lookup", None, 1)]
-"""The operation, event and lookup of the traces 1, 2, 3 and 4."""
+OPERATIONS = [
+    ("publish", 1, None), ("publish", 2, None), ("publish", 3, None), ("lookup", None, 1),
+    ("lookup", None, 3), ("get", None, None), ("put", None, None),
+]  # fmt: skip
+"""The operation, event and lookup of the traces 1 to 7; the get and the put have the number 8."""
 
 
 def put(run: RunDirectory, table: str, rows: Sequence[Mapping[str, Any]], schema: pa.Schema = None) -> None:
@@ -62,10 +70,12 @@ def lossy(make_run: Callable[..., RunDirectory]) -> RunDirectory:
     got = [(1, 11, 1), (1, 13, 1), (1, 14, 0), (2, 12, 0), (2, 99, 1)]
     put(run, "handled", [{"event": e, "peer": p, "copies": c, "publisher": 10} for e, p, c in got])
     put(run, "operations", [
-        {"trace": bytes([number]) * 16, "operation": operation, "event": event, "lookup": lookup}
+        {"trace": bytes([number]) * 16, "operation": operation, "event": event, "lookup": lookup,
+         "number": 8 if number > 5 else None}
         for number, (operation, event, lookup) in enumerate(OPERATIONS, 1)
     ], pa.schema([
         ("trace", pa.binary()), ("operation", pa.string()), ("event", pa.int32()), ("lookup", pa.int32()),
+        ("number", pa.int64()),
     ]))  # fmt: skip
     put(run, "observations", [
         mark("network loss", 1, 12), mark("network loss", 1, 12), mark("up link drop", 1, 12),
@@ -138,6 +148,54 @@ def test_a_message_of_another_peer_is_a_cause_only_if_that_peer_got_no_copy(
     put(lossy, "observations", [mark("fault split", 1, subject) | {"peer": end}])
     put(lossy, "lookups", [{"lookup": 1, "counted": False}])
     assert losses_of(Results.read(lossy), TRIAL).causes == {cause: 1}
+
+
+@pytest.mark.parametrize("name", ["down link drop", "processing drop"])
+def test_what_the_receiver_marks_was_stopped_on_the_way_to_it(lossy: RunDirectory, name: str) -> None:
+    put(lossy, "observations", [mark(name, 1, 10) | {"peer": 12}])
+    found = losses_of(Results.read(lossy), TRIAL)
+    assert found.stops == {(name, "publish", 10, 12): (1, 100)}
+    assert found.causes[f"{STOPPED}: {name}"] == 1
+
+
+def test_a_peer_on_the_way_that_was_down_is_a_cause(lossy: RunDirectory) -> None:
+    put(lossy, "observations", [mark("peer down", 1, 12), mark("peer down", 4, 30)])
+    causes = losses_of(Results.read(lossy), TRIAL).causes
+    assert causes[f"{STOPPED}: peer down"] == causes[f"{LOOKUP_STOPPED}: peer down"] == 1
+    assert causes[f"{STOPPED_ELSEWHERE}: peer down"] == 2 and causes[NEVER_SENT] == 1
+
+
+def test_a_lookup_that_ended_at_the_wrong_peer_says_if_a_message_of_it_was_stopped(
+    lossy: RunDirectory,
+) -> None:
+    put(lossy, "observations", [mark("peer down", 5, 30)])
+    causes = losses_of(Results.read(lossy), TRIAL).causes
+    assert causes[f"{WRONG_PEER_STOPPED}: peer down"] == 1 and WRONG_PEER not in causes
+
+
+def test_puts_and_gets_that_failed_have_causes(lossy: RunDirectory) -> None:
+    asked = {"peer": 40, "counted": True}
+    put(lossy, "observations", [mark("peer down", 6, 30), mark("network loss", 7, 30)])
+    put(lossy, "gets", [
+        asked | {"get": 8, "version": None, "newest": 1},
+        asked | {"get": 9, "version": None, "newest": 1},
+        asked | {"get": 10, "version": 0.0, "newest": 1},
+        asked | {"get": 11, "version": 1.0, "newest": 2},  # found an old version
+        asked | {"get": 12, "version": None, "newest": None},  # nothing was stored before
+        asked | {"get": 13, "version": None, "newest": 1, "counted": False},
+    ])  # fmt: skip
+    stored = [
+        asked | {"put": number, "copies": copies} for number, copies in ((8, None), (9, 0.0), (10, 2.0))
+    ]
+    put(lossy, "puts", stored)
+    found = losses_of(Results.read(lossy), TRIAL)
+    assert found.expected == 6 + 3 + 4 + 4 + 3 and found.missed_at[40] == 5
+    assert found.causes[f"{ASKED_STOPPED.format('get')}: peer down"] == 1
+    assert found.causes[f"{ASKED_STOPPED.format('put')}: network loss"] == 1
+    assert found.causes[UNANSWERED.format("get")] == found.causes[UNANSWERED.format("put")] == 1
+    assert found.causes[GET_EMPTY] == 1
+    put(lossy, "gets", [asked | {"get": 8, "version": 0.0, "newest": 1}])
+    assert losses_of(Results.read(lossy), TRIAL).causes[f"{GET_EMPTY_STOPPED}: peer down"] == 1
 
 
 def test_messages_that_were_stopped_are_told_by_reason_operation_and_region(lossy: RunDirectory) -> None:

@@ -12,6 +12,7 @@ from emulator.network.loopback import bracketed, loopback
 from emulator.trials.run_page import waiting_page
 from emulator.trials.run_progress import Reader
 from emulator.trials.sweep import is_busy
+from trellis.command.labels import trial_labels_of
 
 
 class LivePage(BoundedServer):
@@ -28,7 +29,7 @@ class LivePage(BoundedServer):
 
     def page(self) -> bytes:
         """Return the page as it is now. Raises OSError if the run cannot be read."""
-        standing = Reader(self.run, any_system=True).read()
+        standing = Reader(self.run, any_system=True, labels=trial_labels_of).read()
         if is_busy(self.run):
             return waiting_page(standing).encode()
         if standing.reported:

@@ -16,6 +16,7 @@ from emulator.files.damage import DamagedFile
 from emulator.trials.run_progress import ENDED, Reader, Standing
 from emulator.trials.sweep import is_busy
 from trellis.command.exits import UserError
+from trellis.command.labels import trial_labels_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +58,11 @@ class LocalRun:
         return self.fields() | {"standing": json.loads(self.standing.to_json())}
 
 
-def look(directory: RunDirectory) -> LocalRun:
-    """Return how a run stands. A run that cannot be read is "unreadable", and its standing says why."""
-    standing = Reader(directory, any_system=True).read()
+def look(directory: RunDirectory, named: bool = False) -> LocalRun:
+    """Return how a run stands, with the names that a report gives its trials if it is `named`. A run that
+    cannot be read is "unreadable", and its standing says why."""
+    labels = trial_labels_of if named else None
+    standing = Reader(directory, any_system=True, labels=labels).read()
     size, written = _size_and_time(directory)
     state, verdict = _state(directory, standing), _verdict(directory, standing)
     return LocalRun(directory, standing, state, verdict, size, max(0.0, time.time() - written))

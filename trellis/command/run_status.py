@@ -6,7 +6,7 @@ import contextlib
 import os
 import shlex
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,6 @@ from emulator.experiment.run.directory import RunDirectory
 from emulator.files.input_facts import counted
 from trellis.command.as_json import say_json
 from trellis.command.exits import UserError, err
-from trellis.command.labels import trial_labels_of
 from trellis.command.outcome import out
 from trellis.command.watching import View, show, watch
 
@@ -49,9 +48,8 @@ def no_run(name: str) -> str:
     return f"there is no run directory {name} here (see: trellis runs)"
 
 
-def trial_lines(standing: Standing, labels: Mapping[str, str] | None = None) -> Iterator[str]:
-    """Yield how many trials are in which state, and a line for each of the last that have begun. `labels` has
-    the names that trials have in a report, by their own."""
+def trial_lines(standing: Standing) -> Iterator[str]:
+    """Yield how many trials are in which state, and a line for each of the last that have begun."""
     if not standing.trials:
         yield standing.problem or "no trial has begun yet"
         return
@@ -61,24 +59,10 @@ def trial_lines(standing: Standing, labels: Mapping[str, str] | None = None) -> 
     for trial in telling[-_MAX_TRIALS:]:
         running = trial.state == "running" and trial.progress is not None
         text = trial.progress.told() if running and trial.progress else "; ".join(trial.reasons)
-        label = f" ({labels[trial.trial]})" if labels and trial.trial in labels else ""
+        label = f" ({trial.label})" if trial.label else ""
         yield f"  {trial.trial}{label}: {trial.state}{': ' if text else ''}{text}"
         if running and trial.progress and trial.progress.held_up:
             yield f"    ! {trial.progress.held_up}"
-
-
-def _labels(directory: RunDirectory) -> dict[str, str]:
-    """Return the name in the report of each trial of a run with several variants; none if its experiment
-    cannot be read."""
-    from emulator.experiment.file.document import ExperimentError
-    from emulator.experiment.file.load import load
-    from emulator.experiment.file.variants import trials
-
-    try:
-        every = trials(load(directory.experiment, check_files=False, check_systems=False, is_written=True))
-    except (ExperimentError, OSError):
-        return {}
-    return trial_labels_of(every)
 
 
 def show_run(path: Path, as_json: bool, watched: bool) -> None:
@@ -91,17 +75,16 @@ def show_run(path: Path, as_json: bool, watched: bool) -> None:
 
     directory = open_run(path)[0]
     if as_json:
-        say_json(look(directory).whole())
+        say_json(look(directory, named=True).whole())
     elif watched:
-        labels = _labels(directory)
-        watch(lambda: _view(path, look(directory), labels))
+        watch(lambda: _view(path, look(directory, named=True)))
     else:
-        show(_view(path, look(directory), _labels(directory)))
+        show(_view(path, look(directory, named=True)))
 
 
-def _view(path: Path, found: LocalRun, labels: Mapping[str, str]) -> View:
+def _view(path: Path, found: LocalRun) -> View:
     verdict = f", {found.verdict}" if found.verdict else ""
-    lines = [f"run {path}: {found.state}{verdict}", *trial_lines(found.standing, labels)]
+    lines = [f"run {path}: {found.state}{verdict}", *trial_lines(found.standing)]
     name = shlex.quote(str(path))
     further = {
         "planned": f"run it: trellis run {name}",

@@ -27,6 +27,7 @@ from emulator.runtime.realtime.clock import TrialClock
 from emulator.runtime.realtime.decoding import A_PEER, Decoder
 from emulator.runtime.realtime.fault_line import FaultLine
 from emulator.runtime.realtime.link_line import LinkLine
+from emulator.runtime.realtime.message_marks import MessageMarks
 from emulator.runtime.realtime.outcome_counts import OutcomeCounts
 from emulator.runtime.realtime.probes import Probes
 from emulator.runtime.realtime.sent_message import PROBE, Parcel, Passage, Wire, fault_of, read_context
@@ -34,7 +35,6 @@ from emulator.runtime.realtime.session import Session, SessionHost
 from emulator.runtime.realtime.turns import Turns
 from emulator.telemetry import names
 from emulator.telemetry.context import TraceContext
-from emulator.telemetry.observation import Observation
 from emulator.telemetry.recorder import Recorder
 from trellis.v1 import wire_pb2
 
@@ -75,10 +75,11 @@ class Host(SessionHost):
         self.recorder = recorder
         self.shared: dict[object, object] = {}
         self.agenda = Agenda(clock, failed)
+        self._marks = MessageMarks(clock, recorder)
         self._turns = None
         if busy is not None:
             end_turn = partial(self._go_on, self._handle)
-            self._turns = Turns(busy, clock, self.agenda, handle=end_turn, drop=self._observe_drop)
+            self._turns = Turns(busy, clock, self.agenda, handle=end_turn, drop=self._marks.dropped)
         self.wire: Wire | None = None
         self.find_contacts = _no_contacts
         self.sessions: dict[int, Session] = {}
@@ -185,6 +186,7 @@ class Host(SessionHost):
         for passage in passages:
             if passage.parcel is not None:
                 self.given_up += 1
+                passage.bytes_back = passage.parcel.message.byte_size()
                 self._report_unreachable(passage)
 
     def _tell_unreachable(
@@ -213,7 +215,7 @@ class Host(SessionHost):
             return
         going = partial(self._go_on, self._take_turn, session, message, passage)
         if not self._line.receive(receiver, sender, passage.due_ns, message, going):
-            self._observe_drop(DOWN_LINK_DROP, session, message, passage)
+            self._marks.dropped(DOWN_LINK_DROP, session, message, passage)
 
     def _take_turn(self, session: Session, message: Message, passage: Passage) -> None:
         """Handle a message at once, or when it is its turn."""
@@ -231,14 +233,7 @@ class Host(SessionHost):
         if self.sessions.get(passage.receiver) is session and not is_lost:
             then(session, message, passage)
         else:
-            self._send_back(passage)
-
-    def _observe_drop(self, name: str, session: Session, message: Message, passage: Passage) -> None:
-        """Record that a message was dropped where it arrived."""
-        observed = Observation(name, message.byte_size(), passage.sender, "bytes")
-        self.recorder.observation(
-            passage.context, session.peer, session.planned, passage.channel, self.clock.now_ns(), observed
-        )
+            self._send_back(passage, message.byte_size())
 
     def _take(self, passage: Passage, due: float) -> None:
         """Put a message into the delay line."""
@@ -268,7 +263,7 @@ class Host(SessionHost):
         self._faults.arrive(passage)
         session = self.sessions.get(passage.receiver)
         if session is None:
-            self._report_unreachable(passage)
+            self._send_back(passage, parcel.message.byte_size())
         else:
             self._reach(session, parcel.message, passage)
 
@@ -286,6 +281,7 @@ class Host(SessionHost):
             damaged=envelope.damaged,
         )
         if envelope.bounced:
+            passage.bytes_back = envelope.size
             self._report_unreachable(passage)
             return
         if kind == PROBE:
@@ -293,7 +289,7 @@ class Host(SessionHost):
             return
         self._faults.arrive(passage)
         if (session := self.sessions.get(passage.receiver)) is None:
-            self._send_back(passage)
+            self._send_back(passage, len(envelope.payload))
         else:
             try:
                 message = self._decoder.decode(kind, envelope.payload)
@@ -304,8 +300,9 @@ class Host(SessionHost):
             else:
                 self._reach(session, message, passage)
 
-    def _send_back(self, passage: Passage) -> None:
-        """Tell the sender, wherever it is, that the receiver is down."""
+    def _send_back(self, passage: Passage, size: int) -> None:
+        """Tell the sender, wherever it is, that the receiver of its message of `size` bytes is down."""
+        passage.bytes_back = size
         if self.host_of[passage.sender] == self.index:
             self._report_unreachable(passage)
         elif self.wire is not None:
@@ -390,6 +387,7 @@ class Host(SessionHost):
         session = self.sessions.get(passage.sender)
         if session is None or session.started_ns > passage.sent_ns:
             return
+        self._marks.came_back(session, passage)
         due = passage.sent_ns * 1e-9 + self.network.unreachable_after
         tell = partial(session.notice_unreachable, passage.receiver, passage.request)
         self.agenda.add(max(due, self.clock.now()), session.resume, passage.context, tell)

@@ -42,6 +42,7 @@ class Passage:
 
     __slots__ = (
         "bounced",
+        "bytes_back",
         "channel",
         "context",
         "damaged",
@@ -82,6 +83,8 @@ class Passage:
         """The operation at the sender, None outside of any operation."""
         self.bounced = bounced
         """This is true if the message is on its way back to the sender, because the receiver was down."""
+        self.bytes_back = -1
+        """The bytes of a message that comes back because it found its receiver down, else -1."""
         self.damaged = damaged
         """This is true if a fault damages the message on its way, so that its receiver refuses it."""
         self.departure: Departure | None = None
@@ -127,6 +130,7 @@ class Passage:
             channel=self.channel,
             request=self.request,
             damaged=self.damaged,
+            size=max(self.bytes_back, 0),
         )
         context = self.context
         if context is not None:

@@ -18,7 +18,7 @@ from emulator.faults.network_faults import UNHARMED
 from emulator.messages.message import Message
 from emulator.network.access_links import DOWN_LINK_DROP, DROPPED, NANOSECONDS, UP_LINK_DROP, nearest_ns
 from emulator.network.busy_peers import PROCESSING_DROP, BusyPeers
-from emulator.network.peer_network import Network
+from emulator.network.peer_network import PEER_DOWN, Network
 from emulator.network.rate_change import NEVER
 from emulator.runtime.damaged import refuse
 from emulator.runtime.peer_channels import Channel
@@ -234,9 +234,17 @@ class LinkedWorld(LifeHost):
         self._queue.push(Handled(at, self._order, arrival, life, busy.stood_still(life.peer)))
 
     def _bounce(self, arrival: Arrival) -> None:
-        """Tell the sender, after the network's time-out, that the receiver is down."""
-        channel, request = arrival.channel, arrival.request
-        self._tell_unreachable(channel, arrival.receiver, request, arrival.sent, arrival.context)
+        """Tell the sender, after the network's time-out, that the receiver is down.
+
+        A sender that is up marks it in the operation of the message, unless a fault has marked that the
+        message was damaged. Messages outside of operations have no spans, and so no mark.
+        """
+        channel, request, context = arrival.channel, arrival.request, arrival.context
+        sender = channel.life
+        assert isinstance(sender, VirtualLife)
+        if context is not None and sender.alive and not sender.away and not isinstance(arrival, Spoilt):
+            channel.mark(PEER_DOWN, arrival.receiver, arrival.message, context)
+        self._tell_unreachable(channel, arrival.receiver, request, arrival.sent, context)
 
     def _reach(self, arrival: Arrival) -> None:
         """Take a message through its receiver's down link; there is none at a peer that is down."""
