@@ -11,7 +11,7 @@ from recorded_telemetry import recorder, spans
 from emulator.faults.network_faults import Fate, stopping_observations
 from emulator.network.access_links import DOWN_LINK_DROP, UP_LINK_DROP
 from emulator.network.busy_peers import PROCESSING_DROP
-from emulator.network.peer_network import LOSS
+from emulator.network.peer_network import LOSS, PEER_DOWN
 from emulator.telemetry.observation import Observation
 
 
@@ -26,6 +26,7 @@ def stopped_by(fault: str) -> str:
     ("observed", "told"),
     [
         (LOSS, "the network lost the message"),
+        (PEER_DOWN, "the receiver was down"),
         (UP_LINK_DROP, "the message did not fit into its sender's up link"),
         (DOWN_LINK_DROP, "the message did not fit into its receiver's down link"),
         (PROCESSING_DROP, "the receiver had too many messages to handle"),

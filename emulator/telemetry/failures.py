@@ -5,13 +5,14 @@ from __future__ import annotations
 from emulator.faults.network_faults import is_stopping
 from emulator.network.access_links import DOWN_LINK_DROP, UP_LINK_DROP
 from emulator.network.busy_peers import PROCESSING_DROP
-from emulator.network.peer_network import LOSS
+from emulator.network.peer_network import LOSS, PEER_DOWN
 from emulator.telemetry.span_encoding import error_status
 
 _REASONS = {
     LOSS: "the network lost the message",
     UP_LINK_DROP: "the message did not fit into its sender's up link",
     DOWN_LINK_DROP: "the message did not fit into its receiver's down link",
+    PEER_DOWN: "the receiver was down",
     PROCESSING_DROP: "the receiver had too many messages to handle",
 }
 
