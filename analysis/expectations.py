@@ -179,7 +179,7 @@ def _misfit_of_part(expectation: Expectation, spec: ExperimentSpec, known: Seque
         return f"that measure cannot be had of a part of a trial. These can: {', '.join(known)}"
     for variant in variants(spec):
         try:
-            part.window(variant.spec.phases.measured, variant.spec.faults)
+            part.window(variant.spec.phases.measured, variant.spec.windows)
         except ValueError as error:
             return str(error)
     return ""
@@ -198,7 +198,7 @@ def measure_expected(
     each = {part.text: part for part in expected if part is not None}
     those = [(text, record) for text in each for record in records]
     parts = [
-        Part(record.name, each[text].window(record.spec.phases.measured, record.spec.faults))
+        Part(record.name, each[text].window(record.spec.phases.measured, record.spec.windows))
         for text, record in those
     ]
     found: dict[str, dict[str, Values]] = {text: {} for text in each}

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
 
+from emulator.contract.identifiers import RING
 from emulator.contract.protocol import Environment, Event, Interest, PubSub, TopicInterest
 from emulator.contract.registry import SYSTEMS
 from emulator.contract.system import System
@@ -50,6 +51,7 @@ class Flood(PubSub):
         environment.handle(EventData, self.on_event)
 
     def start(self, contacts: Sequence[int]) -> None:
+        self.environment.take_identifier(self.environment.identifier, RING)
         self.meet(contacts)
         self.environment.every(self.parameters.period, self.round)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
 from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status, TracesData
 
+from analysis.otlp.notes import Tally
 from analysis.otlp.spans import decode_points, decode_spans
 from emulator.telemetry import names
 from emulator.telemetry.otlp_files import read_records
@@ -198,6 +200,11 @@ def test_points_of_the_recorder_are_decoded(tmp_path: Path) -> None:
         (peer, 7 + peer, peer << 240) for peer in range(300)
     ]
     assert {(row["channel"], row["space"]) for row in taken} == {("overlay/second", "xor")}
+    tallies: list[Tally] = [Counter(), Counter()]
+    decode_points(b"".join(encoded), tally=tallies[0])
+    of_metric = decode_points(b"".join(encoded), tally=tallies[1], metric=names.TAKEN_IDENTIFIER)
+    assert of_metric.to_pylist() == taken
+    assert sum(tallies[0].values()) == points and tallies[1] == tallies[0], "those left out are counted"
 
 
 def backwards(message: Message) -> bytes:

@@ -6,18 +6,22 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from fleet_toys import PATH, Flood, FloodParameters
 from gossipsub_peer import TOPIC, message
 from realtime_world import LONG, ONE_WAY, Parts, World
-from recorded_telemetry import read
+from recorded_telemetry import points, read
 from small_trial import Outcome, make_plan, run
 
 from emulator.contract.attack import AttackModel
+from emulator.contract.identifiers import encode, hash_of_peer
 from emulator.contract.protocol import TopicInterest
 from emulator.experiment.file.spec import TrialSpec
+from emulator.experiment.plan.tables import IDENTIFIER
 from emulator.experiment.run.directory import TrialDirectory
 from emulator.faults.attacks import Delay, Duplication, Garbage, Replay
+from emulator.faults.identities import Target, around
 from emulator.faults.mesh_attacks import MeshSybil
 from emulator.fleet.processes import run_processes
 from emulator.messages.catalogue import decode
@@ -36,6 +40,8 @@ BEGINS, ENDS = 3.0, 4.5
 """The trial times (s) between which attackers pass on nothing."""
 TIMES = [2.0, 2.1, 2.2, 2.3, 2.4, 2.5, 3.2, 3.25, 3.3, 3.35, 3.4, 3.45, 5.0, 5.1, 5.2, 5.3]
 """The trial times (s) of the events; peer `n % PEERS` publishes event n."""
+NEAR = around(Target(topic=0), ATTACKERS)
+"""The identifiers that the attackers choose."""
 OWN = 10
 """The event that the first attacker publishes while it attacks, which goes out."""
 MARGIN = 0.2
@@ -74,6 +80,8 @@ def run_in_both(tmp_path: Path) -> tuple[Outcome, Outcome]:
         [(at, number % PEERS, 0) for number, at in enumerate(TIMES)],
         attackers=ATTACKERS,
     )
+    taken = [encode(NEAR[peer]) if peer in NEAR else None for peer in range(PEERS)]
+    plan.peers = plan.peers.append_column(IDENTIFIER, pa.array(taken, IDENTIFIER.type))
     runtime = {"kind": "processes", "hosts": 2, "time_scale": 0.4}
     directory = TrialDirectory(tmp_path / "processes" / "trials" / "flood-1")
     directory.path.mkdir(parents=True)
@@ -83,7 +91,7 @@ def run_in_both(tmp_path: Path) -> tuple[Outcome, Outcome]:
     )
 
 
-def test_black_holes_in_processes_pass_nothing_on_in_their_time_and_all_else_at_others(
+def test_black_holes_in_processes_stand_where_they_choose_and_pass_nothing_on_in_their_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PYTHONPATH", PATH)
@@ -117,6 +125,13 @@ def test_black_holes_in_processes_pass_nothing_on_in_their_time_and_all_else_at_
         assert attacked and attacked <= dropped and not attacked & passed
         assert {TIMES[event] > BEGINS for _, event in passed} == {False, True}
         assert any(sender == ATTACKERS[0] for _, event, sender, _ in copies if event == OWN)
+        assert identifiers(outcome) == {peer: NEAR.get(peer, hash_of_peer(peer)) for peer in range(PEERS)}
+
+
+def identifiers(outcome: Outcome) -> dict[int, int]:
+    """Return the identifier that each peer took."""
+    taken = points(outcome.directory.telemetry)[names.TAKEN_IDENTIFIER]
+    return {told[names.PEER]: int(told[names.IDENTIFIER], 16) for told, _ in taken}
 
 
 def attacker(world: World, kind: AttackModel) -> None:

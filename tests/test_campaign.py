@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import math
-import subprocess
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 from types import SimpleNamespace
@@ -14,30 +11,19 @@ from typing import Any
 
 import pytest
 import small_trial
-from pydantic import BaseModel
 from typer.testing import CliRunner
 
-from emulator.contract.invariants import Broken, Invariant, PeersUp
-from emulator.contract.protocol import Environment, Event, Interest, PubSub
-from emulator.contract.registry import SYSTEMS
-from emulator.contract.system import System
 from emulator.experiment.file.document import ExperimentError
 from emulator.experiment.file.draws import draw
 from emulator.experiment.file.load import load
 from emulator.experiment.file.spec import TrialSpec
 from emulator.experiment.file.variants import trials
-from emulator.experiment.plan.draw_plan import draw_plan
-from emulator.experiment.plan.undrawable import Undrawable
 from emulator.experiment.run.directory import RunDirectory
 from emulator.experiment.run.runs import create_run
 from emulator.files.quantities import parse_duration, parse_rate, parse_share, parse_signed_duration
-from trellis.campaign.cuts import Values
 from trellis.campaign.drawing import campaign_of, draws_of
 from trellis.campaign.replay import Failure, Replay
-from trellis.campaign.shrinking import shrink
 from trellis.command.cli import app
-from trellis.v1.overlay import Goodbye
-from trellis.v1.pubsub import Pull
 
 
 def many(ranges: Any) -> list[Any]:
@@ -215,176 +201,6 @@ def test_a_campaign_draws_no_other_runtime(file: Path) -> None:
     file.write_text(measured.replace("draw:\n", "draw:\n  runtime.kind: [virtual, processes]\n"))
     refused = CliRunner().invoke(app, ["campaign", str(file), "--trials", "9"])
     assert refused.exit_code == 2 and "campaigns run on the virtual clock" in refused.stderr
-
-
-class Planted(PubSub):
-    """A peer with three faults: what it hands over may get lost, it never forgets its root, and it keeps a
-    note of each peer that it did not reach."""
-
-    def __init__(self, environment: Environment, parameters: BaseModel) -> None:
-        super().__init__(environment)
-        self.holds = environment.peer == 0
-        self.root = environment.peer
-        self.notes = 0
-        self.last_held = 0.0 if self.holds else -math.inf
-        """The time (s) at which this peer held the token last."""
-        self.others: Sequence[int] = ()
-        environment.handle(Pull, self._on_token)
-        environment.handle(Goodbye, self._on_word)
-
-    def start(self, contacts: Sequence[int]) -> None:
-        self.others = contacts
-        self.environment.every(1.0, self._turn)
-
-    def stop(self, graceful: bool) -> None: ...
-
-    def subscribe(self, interest: Interest) -> None: ...
-
-    def unsubscribe(self, interest: Interest) -> None: ...
-
-    def publish(self, event: Event) -> None: ...
-
-    def on_unreachable(self, peer: int) -> None:
-        self.notes += 1
-
-    def _turn(self) -> None:
-        for other in self.others:
-            self.environment.send(other, Goodbye())
-        if self.holds and self.others:
-            self.holds = False
-            self.last_held = self.environment.now
-            self.environment.send(self.environment.random.choice(self.others), Pull(event=1))
-
-    def _on_token(self, sender: int, message: Pull) -> None:
-        self.holds = True
-
-    def _on_word(self, sender: int, message: Goodbye) -> None:
-        self.root = min(self.root, sender)
-
-
-class _NoParameters(BaseModel): ...
-
-
-def lost_token(up: PeersUp) -> Broken | None:
-    held = [up.now if planted.holds else planted.last_held for _, planted in up.parts(Planted)]
-    is_lost = up.now > 20 and up.down_for(0) == 0 and up.now - max(held) > 10
-    return Broken([], "nobody who is up has held the token for ten seconds") if is_lost else None
-
-
-def stale_root(up: PeersUp) -> Broken | None:
-    stale = [peer for peer, planted in up.parts(Planted) if up.down_for(planted.root) > 10]
-    return Broken(stale[:5], "their root has been down for ten seconds") if stale else None
-
-
-def many_notes(up: PeersUp) -> Broken | None:
-    peers = [peer for peer, planted in up.parts(Planted) if planted.notes > 20]
-    return Broken(peers[:5], "they keep more than 20 notes") if peers else None
-
-
-_AT = {"from": "10 s", "to": "25 s"}
-RANGES: dict[str, Any] = {
-    "peers": {"from": 20, "to": 40},
-    "network.loss": [0.0, "1 %"],
-    "faults": {
-        "number": [0, 3],
-        "of": [
-            {
-                "at": _AT,
-                "for": "15 s",
-                "crash": {"share": {"from": 0.1, "to": 0.4}},
-            },
-            {"at": {"from": "10 s", "to": "25 s"}, "for": "15 s", "links": {"share": 0.3, "delay": "100 ms"}},
-            {
-                "at": _AT,
-                "for": "15 s",
-                "partition": {"share": {"from": 0.2, "to": 0.5}, "senders": "told"},
-            },
-        ],
-    },
-}
-
-
-@pytest.mark.parametrize("fault", [lost_token, stale_root, many_notes])
-def test_planted_faults_are_found_and_made_small(
-    fault: Callable[[PeersUp], Broken | None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A lost hand-over, a stale root, and a count that is not bounded."""
-    planted = Invariant("planted", "It holds.", f"{__name__}:{fault.__name__}")
-    made = System("planted", "", "", _NoParameters, Planted, invariants=(planted,))
-    monkeypatch.setitem(SYSTEMS, "planted", made)
-    base = small_trial.trial_spec(
-        "planted",
-        20,
-        50.0,
-        invariants={"every": "500 ms", "stop": True},
-        phases={"join": "5 s", "settle": "0 s", "measure": "45 s", "drain": "0 s"},
-    ).model_dump(mode="json")
-    ran: list[int] = []
-
-    def fails(values: Values) -> bool | None:
-        spec = TrialSpec.model_validate_json(json.dumps(values))
-        try:
-            plan = draw_plan(spec)
-        except Undrawable:
-            return None
-        ran.append(1)
-        outcome = small_trial.run(spec, plan, tmp_path / str(len(ran)))
-        found: dict[str, Any] = json.loads(outcome.directory.invariants.read_text())
-        return bool(found["broken"])
-
-    for seed in range(1, 101):
-        drawn = draw(RANGES, Random(seed))
-        values = base | {"seed": seed, "peers": drawn["peers"], "faults": drawn["faults"]}
-        values["network"] = base["network"] | {"loss": 0.01 if drawn["network.loss"] else 0.0}
-        if fails(values):
-            break
-    else:
-        pytest.fail("it was not found within 100 trials")
-    before = len(ran)
-    found = shrink(values, fails, 200, lambda word: None)
-    assert found.is_least and found.tried == len(ran) - before <= 100
-    left = found.values
-    assert left["peers"] <= 10 and len(left["faults"]) <= 2
-    assert all(parse_duration(fault["at"]).is_integer() for fault in left["faults"])
-    assert len(left["faults"]) <= len(values["faults"]) and fails(left)
-
-
-SMALL = """\
-name: looks
-system: {name: chord, parameters: {stabilization: 2 s, timeout: 1 s}}
-peers: 12
-draw:
-  peers: {from: 11, to: 12}
-  faults:
-    number: [1, 1]
-    of: [{at: 30 s, for: 25 s, partition: {share: {from: 0.4, to: 0.5}}}]
-workload: {lookups: {rate: 0.5}}
-invariants: {every: 5 s}
-phases: {join: 10 s, settle: 10 s, measure: 40 s, drain: 0 s}
-"""
-
-
-def test_a_campaign_finds_what_fails_and_its_small_experiment_fails_by_itself(tmp_path: Path) -> None:
-    (tmp_path / "looks.yaml").write_text(SMALL)
-    command = [sys.executable, "-c", "from trellis.command.cli import main; main()"]
-    words = ["campaign", "looks.yaml", "--trials", "2", "--shrink", "1", "--budget", "4"]
-    done = subprocess.run(
-        [*command, *words], cwd=tmp_path, capture_output=True, text=True, timeout=280, check=False
-    )
-    assert done.returncode == 3, done.stderr
-    (small,) = (tmp_path / "runs").glob("looks-*/smaller/*.yaml")
-    said = " ".join(done.stdout.split())
-    assert "not as expected: ring_is_one_cycle, in 2 of 2 trials" in said
-    assert "breaks ring_is_one_cycle with" in said
-    assert said.endswith(f"trellis run {small.relative_to(tmp_path)}")
-    assert "all measures of these trials, and their report: trellis analyze runs/looks-" in said
-    spec = trials(load(small))[0].spec
-    assert spec.peers < 11 and len(spec.faults) == 1
-    assert "4 trials tried, which is the budget: more may be left out. Raise --budget" in done.stderr
-    outcome = small_trial.run(spec, draw_plan(spec), tmp_path / "again")
-    found = json.loads(outcome.directory.invariants.read_text())
-    assert found["broken"][0]["invariant"] == "ring_is_one_cycle"
-    assert outcome.fidelity.valid and len(found["broken"]) > 1, "it runs to its end"
 
 
 def test_a_condition_on_a_fault_does_not_fail_without_that_fault() -> None:

@@ -196,6 +196,7 @@ def test_an_expectation_of_a_part_is_compared_with_the_measures_of_that_part() -
 PHASES = {"join": "10 s", "settle": "30 s", "measure": "60 s", "drain": "10 s"}
 SPLIT = {"name": "split", "at": "50 s", "for": "10 s", "partition": {"share": 0.5}}
 DARK = {"name": "dark", "at": "70 s", "partition": {"share": 0.5}}
+ATTACK = {"share": 0.2, "behaviour": "black-hole", "at": "45 s", "for": "35 s"}
 
 
 @pytest.mark.parametrize(
@@ -211,12 +212,15 @@ DARK = {"name": "dark", "at": "70 s", "partition": {"share": 0.5}}
         ("until 1 min", (40, 60)),
         ("from 45 s until 80 s", (45, 80)),
         ("from 1 s", (40, 100)),
+        ("before attack", (40, 45)),
+        ("during attack", (45, 80)),
+        ("from 10 s after attack", (90, 100)),
     ],
 )
 def test_a_part_of_a_trial_is_within_its_measure_phase(text: str, window: tuple[float, float]) -> None:
-    spec = trial_spec("vitis", 10, 100.0, phases=PHASES, faults=[SPLIT, DARK])
+    spec = trial_spec("vitis", 10, 100.0, phases=PHASES, faults=[SPLIT, DARK], attackers=ATTACK)
     part = Expectation.parse(f"hit_ratio >= 0.99 {text}").part
-    assert part is not None and part.text == text and part.window((40.0, 100.0), spec.faults) == window
+    assert part is not None and part.text == text and part.window((40.0, 100.0), spec.windows) == window
 
 
 @pytest.mark.parametrize(
@@ -224,6 +228,7 @@ def test_a_part_of_a_trial_is_within_its_measure_phase(text: str, window: tuple[
     [
         ("hit_ratio > 0.5 after spilt", 'there is no fault "spilt". Did you mean "split"?'),
         ("hit_ratio > 0.5 from 70 s after split", 'nothing of the measure phase (40 to 100 s) is "from 70'),
+        ("hit_ratio > 0.5 during attack", "the trial has no attackers"),
         ("hit_ratio > 0.5 after dark", "nothing of the measure phase"),
         ("hit_ratio > 0.5 until 40 s", "nothing of the measure phase"),
         ("hit_ratio > 0.5 from 10 after split", "is no part of a trial"),

@@ -100,7 +100,7 @@ phases: {join: 5 s, settle: 10 s, measure: 20 s, drain: 5 s}
 """
 
 
-def test_the_delays_straight_to_the_end_are_there_where_a_measure_needs_them(
+def test_delays_straight_to_the_end_and_other_data_points_are_there_where_a_measure_needs_them(
     tmp_path: Path, spark: SparkSession
 ) -> None:
     runs = {}
@@ -115,4 +115,4 @@ def test_the_delays_straight_to_the_end_are_there_where_a_measure_needs_them(
         assert judged.keys().isdisjoint(left_out)
         assert judged.items() <= analysed.items()
         assert judged["lookup_success"] == 1.0
-        assert judged["processing_drops"] == 0.0
+        assert judged["processing_drops"] == 0.0 and judged["neighbours"] > 1

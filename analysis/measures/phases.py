@@ -76,7 +76,7 @@ def phases_of(record: TrialRecord) -> Iterator[Phase]:
         for side in _SIDES:
             try:
                 part = TrialPart(f"{side} {fault.name}", side, fault.name, 0.0, None)
-                window = part.window(spec.phases.measured, spec.faults)
+                window = part.window(spec.phases.measured, spec.windows)
             except ValueError:
                 continue
             for region in regions:

@@ -1,4 +1,5 @@
 """OpenTelemetry's files as rows of Spark.
 
-`source` reads files, `spans` makes columns of their messages, and `columns` decodes protobuf by columns.
+`source` reads files, `spans` makes columns of their messages, `columns` decodes protobuf by columns, and
+`notes` tell what was read.
 """

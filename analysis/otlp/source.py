@@ -30,7 +30,8 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
 from analysis.engine.one_partition import is_for_little
-from analysis.otlp.spans import POINTS, SPANS, Tally, decode_points, decode_spans, loss_batch, tally_batch
+from analysis.otlp.notes import Tally, loss_batch, tally_batch
+from analysis.otlp.spans import POINTS, SPANS, decode_points, decode_spans
 from emulator.telemetry.otlp_files import Cut
 from emulator.telemetry.repeated_messages import scan_once
 
@@ -79,12 +80,13 @@ def map_parts(
     work: Callable[[Iterator[PartRows]], Iterator[pa.RecordBatch]],
     schema: pa.Schema,
     attribute: str = "",
+    metric: str = "",
 ) -> DataFrame:
     """Return the rows that `work` makes of the files of these folders, `<trial>/telemetry`, in their order.
 
     Each task calls `work` once, with parts that follow each other; it makes batches of `schema`. Records of
     another trial are losses. With `attribute`, spans without an attribute of this name are left out, and are
-    not decoded.
+    not decoded; with `metric`, so are points of other metrics, which the tallies count all the same.
     """
     found = [
         (signal, number, part)
@@ -102,7 +104,7 @@ def map_parts(
 
     def rows(place: int) -> PartRows:
         signal, number, part = pickle.loads(parts[place])
-        return PartRows(part.trial, signal, number, _read_part(part, signal, attribute.encode()))
+        return PartRows(part.trial, signal, number, _read_part(part, signal, attribute.encode(), metric))
 
     # Spark puts as many numbers of a range as it can into each partition, in order.
     numbers = spark.range(0, len(parts), 1, _tasks(spark, [part for _, _, part in found]))
@@ -166,9 +168,9 @@ class _Reader(DataSourceReader):
             yield from _read_part(partition, self._signal)
 
 
-def _read_part(part: Part, signal: str, attribute: bytes = b"") -> Iterator[pa.RecordBatch]:
+def _read_part(part: Part, signal: str, attribute: bytes = b"", metric: str = "") -> Iterator[pa.RecordBatch]:
     for stretch in part.stretches:
-        yield from _read(part, stretch, signal, attribute)
+        yield from _read(part, stretch, signal, attribute, metric)
 
 
 def _all_parts(directories: Sequence[Path], signal: str) -> list[Part]:
@@ -195,7 +197,9 @@ def _parts(directory: Path, signal: str) -> Iterator[Part]:
         yield Part(trial, stretches)
 
 
-def _read(part: Part, stretch: _Stretch, signal: str, attribute: bytes) -> Iterator[pa.RecordBatch]:
+def _read(
+    part: Part, stretch: _Stretch, signal: str, attribute: bytes, metric: str
+) -> Iterator[pa.RecordBatch]:
     trial, path = part.trial, Path(stretch.file)
     decompressor = zstandard.ZstdDecompressor()
     schema = _SCHEMAS[signal]
@@ -209,7 +213,7 @@ def _read(part: Part, stretch: _Stretch, signal: str, attribute: bytes) -> Itera
             if signal == "traces":
                 yield decode_spans(data, part.of_trial, tally, attribute)
             else:
-                yield decode_points(data, part.of_trial, tally)
+                yield decode_points(data, part.of_trial, tally, metric)
         except ValueError as error:
             if len(frames) == 1:
                 yield loss(frames[0][0], frames[0][1], f"not a message of {signal}: {error}")

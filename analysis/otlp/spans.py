@@ -14,16 +14,9 @@ from opentelemetry.proto.common.v1.common_pb2 import KeyValue
 from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 
 from analysis.otlp.columns import BYTES, FIXED64, Buffer, Field, Rows, submessages
+from analysis.otlp.notes import LOSS, TALLY, Tally
 from emulator.telemetry import names
 
-Tally = Counter[tuple[str, int]]
-"""The number of spans or data points by host and start."""
-LOSS = pa.struct(
-    [("file", pa.string()), ("offset", pa.int64()), ("lost_bytes", pa.int64()), ("reason", pa.string())]
-)
-TALLY = pa.struct(
-    [("file", pa.string()), ("host", pa.string()), ("start", pa.int64()), ("found", pa.int64())]
-)
 SPANS = pa.schema(
     [
         ("trial", pa.string()),
@@ -316,15 +309,17 @@ def _require(found: Field, length: int) -> None:
         raise ValueError(f"an identifier is not {length} bytes long")
 
 
-def decode_points(data: bytes, trial: str = "", tally: Tally | None = None) -> pa.RecordBatch:
+def decode_points(
+    data: bytes, trial: str = "", tally: Tally | None = None, metric: str = ""
+) -> pa.RecordBatch:
     """Return the number data points of one or more `MetricsData` messages: a batch of `POINTS`.
 
-    They are added to the tally. Units and texts are those of gauges of components. Raises ValueError as
-    `decode_spans` does.
+    They are added to the tally. Units and texts are those of gauges of components. With `metric`, points of
+    other metrics are added to the tally alone. Raises ValueError as `decode_spans` does.
     """
     offsets: list[int] = []
     lengths: list[int] = []
-    resources = []
+    resources, skipped = [], []
     metrics: list[tuple[dict[str, str], int, int]] = []
     for resource, scopes in _scopes(data):
         before = len(offsets)
@@ -343,6 +338,10 @@ def decode_points(data: bytes, trial: str = "", tally: Tally | None = None) -> p
                                 if kind == 1:
                                     offsets.append(point)
                                     lengths.append(point_length)
+                    if metric and told.get("name") != metric:
+                        skipped.append((resource, len(offsets) - first))
+                        del offsets[first:], lengths[first:]
+                        continue
                     if not told.get("name", "").startswith((names.STATE, names.SAMPLE)):
                         told = {column: word for column, word in told.items() if column == "name"}
                     metrics.append((told, first, len(offsets)))
@@ -363,7 +362,7 @@ def decode_points(data: bytes, trial: str = "", tally: Tally | None = None) -> p
             whole = buffer.words(found.values).view(np.int64)
             columns["value"].set(found.rows, whole.astype(np.float64).view(np.int64))
     columns.set_resources(resources, ("at_ns",))
-    _count(resources, trial, tally)
+    _count([*resources, *skipped], trial, tally)
     return columns.batch()
 
 
@@ -374,25 +373,3 @@ def _metadata(data: bytes) -> dict[str, str]:
     except DecodeError as error:
         raise ValueError(f"damaged metadata: {error}") from error
     return {"better": found.value.string_value} if found.key == names.BETTER else {}
-
-
-def has_rows(batch: pa.RecordBatch) -> bool:
-    """Return whether a batch holds spans or points, and does not tell of such."""
-    return bool(batch["loss"].null_count == batch["tally"].null_count == batch.num_rows)
-
-
-def loss_batch(
-    schema: pa.Schema, trial: str, file: str, offset: int, lost_bytes: int, reason: str
-) -> pa.RecordBatch:
-    """Return a batch that holds no span or point, but tells of some that could not be read."""
-    loss = {"file": file, "offset": offset, "lost_bytes": lost_bytes, "reason": reason}
-    return pa.RecordBatch.from_pylist([{"trial": trial, "loss": loss}], schema=schema)
-
-
-def tally_batch(schema: pa.Schema, trial: str, file: str, found: Tally) -> pa.RecordBatch:
-    """Return a batch that holds no span or point, but tells how many were read, by host and start."""
-    rows = [
-        {"trial": trial, "tally": {"file": file, "host": host, "start": start, "found": count}}
-        for (host, start), count in sorted(found.items())
-    ]
-    return pa.RecordBatch.from_pylist(rows, schema=schema)

@@ -101,13 +101,20 @@ def tables_on_demand(
     """Return the same tables, each of which is made when it is first asked for.
 
     They are in files of the empty `folder`, which the caller removes at the end. With `asked`, columns that
-    serve none of these measures may be null.
+    serve none of these measures may be null, and points are decoded only if a table is made of them; those of
+    identifiers, which are few, always are.
     """
     files = PassingFiles(folder)
-    tables = _read(spark, files, records, stages, found)
+    tables = _read(spark, files, records, stages, found, "" if asked is None else names.TAKEN_IDENTIFIER)
     known, refused = kinds(record.serves for record in records)
+    taken = None if asked is None else tables.pop("points")
     making = TablesOnDemand(files, tables, records, refused, asked)
-    _write(spark, records, making, known)
+    if taken is not None:
+        all_points = PassingFiles(folder / "all")
+        making.read(
+            "points", lambda: write_telemetry(spark, all_points, records, signals=["metrics"])[0]["points"]
+        )
+    _write(spark, records, making, known, taken)
     return making
 
 
@@ -117,13 +124,17 @@ def _read(
     records: list[TrialRecord],
     stages: Stages | None,
     found: list[Found] | None,
+    metric: str = "",
 ) -> Tables:
-    """Return the tables of telemetry, which are written, and those of plans, which are there."""
+    """Return the tables of telemetry, which are written, and those of plans, which are there.
+
+    With `metric`, `points` has the points of this metric alone.
+    """
     stages = stages or Stages(lambda standing: None, 0, READING)
     tables: Tables = {"trials": few(trial_frame(spark, records))}
     with stages.watching(READING, spark):
-        written, telemetry = write_telemetry(spark, files, records)
-    tables |= written | _beside(spark, files, telemetry)
+        written, telemetry = write_telemetry(spark, files, records, metric)
+    tables |= written | _beside(spark, files, telemetry, knows_points=not metric)
     if found is not None:
         found += telemetry.found
     stages.begin(TABLES)
@@ -135,8 +146,9 @@ def _read(
     return tables
 
 
-def _beside(spark: SparkSession, files: TableFiles, telemetry: Telemetry) -> Tables:
-    """Return the tables that are made of what else the telemetry tells, and those of which it has no rows."""
+def _beside(spark: SparkSession, files: TableFiles, telemetry: Telemetry, *, knows_points: bool) -> Tables:
+    """Return the tables that are made of what else the telemetry tells, and those of which it has no rows,
+    as far as that is known without all points."""
 
     def written(table: str, rows: Sequence[tuple[Any, ...]], columns: str, *keys: str) -> DataFrame:
         if rows:
@@ -151,17 +163,24 @@ def _beside(spark: SparkSession, files: TableFiles, telemetry: Telemetry) -> Tab
         tables["observations"] = written("observations", [], OBSERVATIONS)
     if not telemetry.completions:
         tables["completions"] = written("completions", [], COMPLETIONS)
-    if not telemetry.lost:
+    if knows_points and not telemetry.lost:
         tables["lost_messages"] = written("lost_messages", [], LOST_MESSAGES)
-    if not telemetry.unmeasured:
+    if knows_points and not telemetry.unmeasured:
         tables["unmeasured"] = no_unmeasured(spark)
     return tables
 
 
 def _write(
-    spark: SparkSession, records: list[TrialRecord], making: TablesInMaking, known: Sequence[Kind]
+    spark: SparkSession,
+    records: list[TrialRecord],
+    making: TablesInMaking,
+    known: Sequence[Kind],
+    taken: DataFrame | None = None,
 ) -> None:
-    """Write all tables after the telemetry. A table that only some workloads have is empty without them."""
+    """Write all tables after the telemetry. A table that only some workloads have is empty without them.
+
+    `taken` are the points of identifiers, where they were read apart.
+    """
     write = making.write
     for planned in ("subscriptions", "publications"):
         making.read(planned, partial(making.plan, planned))
@@ -184,8 +203,12 @@ def _write(
     write("absences", lambda: absences(making), "from_s", "host", "peer")
     write("states", lambda: peers.states(making), "name", "moment", "peer", "channel", "at_s")
     if "unmeasured" not in making:
-        making.put("unmeasured", unmeasured(making))
-    write("identifiers", lambda: identifiers(making), "channel", "peer", "at_s", "identifier")
+        making.read("unmeasured", lambda: unmeasured(making))
+    write(
+        "identifiers",
+        lambda: identifiers(making["points"] if taken is None else taken),
+        *("channel", "peer", "at_s", "identifier"),
+    )
     _write_interests(records, making, known)
     write("handled", lambda: deliveries.handled(making), "event", "peer")
     write("messages", lambda: peers.messages(making), *_MESSAGE)

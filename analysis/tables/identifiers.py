@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from pyspark.sql import DataFrame
@@ -13,8 +13,6 @@ from emulator.telemetry import names
 
 CLOCK_SLACK_S = 1.0
 """The seconds by which a peer may seem to take an identifier before its session: its host's clock drifted."""
-
-Tables = Mapping[str, DataFrame]
 
 
 class Home(NamedTuple):
@@ -26,14 +24,10 @@ class Home(NamedTuple):
     until_s: float
 
 
-def identifiers(tables: Tables) -> DataFrame:
+def identifiers(points: DataFrame) -> DataFrame:
     """Return the rows of the table `identifiers`."""
-    return (
-        tables["points"]
-        .where(F.col("name") == names.TAKEN_IDENTIFIER)
-        .select(
-            "trial", "peer", F.coalesce("channel", F.lit("")).alias("channel"), "at_s", "identifier", "space"
-        )
+    return points.where(F.col("name") == names.TAKEN_IDENTIFIER).select(
+        "trial", "peer", F.coalesce("channel", F.lit("")).alias("channel"), "at_s", "identifier", "space"
     )
 
 

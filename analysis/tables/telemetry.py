@@ -10,8 +10,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from analysis.contract.trials import TrialRecord
+from analysis.otlp.notes import has_rows
 from analysis.otlp.source import PartRows, map_parts, read_files
-from analysis.otlp.spans import SPANS, has_rows
+from analysis.otlp.spans import SPANS
 from analysis.tables.clocks import TIMES, Clocks, with_times
 
 _SCHEMA = pa.schema([*(each for each in SPANS if each.name not in ("loss", "tally")), *TIMES])

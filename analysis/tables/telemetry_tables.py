@@ -7,7 +7,7 @@ which it writes Parquet at once: given to Spark, each row would be taken apart a
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial, reduce
 from pathlib import Path
@@ -20,8 +20,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from analysis.contract.trials import TrialRecord
+from analysis.otlp.notes import has_rows
 from analysis.otlp.source import PartRows, map_parts
-from analysis.otlp.spans import POINTS, SPANS, has_rows
+from analysis.otlp.spans import POINTS, SPANS
 from analysis.tables.clocks import TIMES, Clocks, with_times
 from analysis.tables.reconciliation import Found
 from analysis.tables.table_files import TableFiles, unfinished
@@ -89,15 +90,20 @@ class Telemetry:
 
 
 def write_telemetry(
-    spark: SparkSession, files: TableFiles, records: list[TrialRecord]
+    spark: SparkSession,
+    files: TableFiles,
+    records: list[TrialRecord],
+    metric: str = "",
+    signals: Sequence[str] = tuple(_TABLES),
 ) -> tuple[dict[str, DataFrame], Telemetry]:
-    """Write hops and points in one pass over the files of these trials.
+    """Write hops and points in one pass over the files of these trials, or of some of the signals.
 
-    Returns both tables by name, and what else is there. Observations and completions take another pass, which
-    is needed only where there are some.
+    Returns the tables by name, and what else is there. Observations and completions take another pass, which
+    is needed only where there are some. With `metric`, `points` has the points of this metric alone, and what
+    others tell is not known.
     """
-    for table in _TABLES.values():
-        files.prepare(table)
+    for signal in signals:
+        files.prepare(_TABLES[signal])
     clocks = clocks_of(spark, records)
 
     def write(parts: Iterator[PartRows]) -> Iterator[pa.RecordBatch]:
@@ -116,12 +122,12 @@ def write_telemetry(
 
     directories = [record.directory.telemetry.resolve() for record in records]
     telemetry = Telemetry()
-    for row in map_parts(spark, list(_TABLES), directories, write, _TOLD).collect():
+    for row in map_parts(spark, signals, directories, write, _TOLD, metric=metric).collect():
         telemetry.add(row.told)
     written = {}
-    for table, schema in _SCHEMAS.items():
+    for table in (_TABLES[signal] for signal in signals):
         files.remove_unfinished(table)
-        written[table] = files.read(spark, table, from_arrow_schema(schema))
+        written[table] = files.read(spark, table, from_arrow_schema(_SCHEMAS[table]))
     return written, telemetry
 
 

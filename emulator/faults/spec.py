@@ -53,7 +53,7 @@ _Timed = create_model(
 _DIGITS = 9
 
 
-class _Window(_Timed):
+class Window(_Timed):
     """Something that begins in a trial and lasts for some time."""
 
     @property
@@ -77,7 +77,7 @@ class _Window(_Timed):
         return [("at", f"{self.begins:g} s, but the trial ends at {trial_end:g} s. Begin earlier")]
 
 
-class AttackersSpec(_Window, Group):
+class AttackersSpec(Window, Group):
     """The peers that behave badly, and what they do."""
 
     behaviour: Behaviour
@@ -142,7 +142,7 @@ OF_PEERS = ("pause", "crash", "clock")
 """The kinds that stop or change peers themselves. No peer can have two of a kind at a time."""
 
 
-class FaultSpec(_Window):
+class FaultSpec(Window):
     """One fault: a name, when, and one key that says what."""
 
     name: str = Field(

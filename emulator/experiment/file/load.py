@@ -357,7 +357,7 @@ def _check_invariants(spec: TrialSpec, has_faults: bool) -> list[Finding]:
             findings.append((key, why))
         elif held.part is not None and (has_faults or not held.part.fault):
             try:
-                held.part.window(spec.phases.measured, spec.faults)
+                held.part.window(spec.phases.measured, spec.windows)
             except ValueError as error:
                 findings.append((key, f'is "{text}", but {error}'))
     return findings

@@ -11,7 +11,8 @@ from emulator.churn.spec import ChurnSpec
 from emulator.experiment.file.expectation import Expected
 from emulator.experiment.file.fidelity_limits import FidelityLimits
 from emulator.experiment.file.invariants_spec import InvariantsSpec
-from emulator.faults.spec import AttackersSpec, FaultSpec
+from emulator.experiment.file.trial_part import ATTACK
+from emulator.faults.spec import AttackersSpec, FaultSpec, Window
 from emulator.files.quantities import Duration
 from emulator.network.processing_spec import Processing
 from emulator.network.spec import NetworkSpec
@@ -137,6 +138,12 @@ class TrialSpec(_Model):
     seed: int = Field(
         1, ge=0, lt=2**63, description="the first seed; all that is drawn follows from the seed of a trial"
     )
+
+    @property
+    def windows(self) -> dict[str, Window]:
+        """The faults by name, and the attackers as `attack`, unless a fault has that name."""
+        attack: dict[str, Window] = {} if self.attackers is None else {ATTACK: self.attackers}
+        return attack | {fault.name: fault for fault in self.faults}
 
     @property
     def interval(self) -> float:

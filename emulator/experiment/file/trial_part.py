@@ -1,13 +1,13 @@
-"""Parts of a trial, by times and by the names of its faults, such as "from 10 s after split"."""
+"""Parts of a trial, by times and by its faults and its attack, such as "from 10 s after split"."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from emulator.experiment.file.keys import suggestion
-from emulator.faults.spec import FaultSpec
+from emulator.faults.spec import Window
 from emulator.files.quantities import parse_duration
 
 _TIME = r"[0-9]+(?:\.[0-9]+)?\s*[a-z]+"
@@ -20,6 +20,8 @@ _FORM = re.compile(
 FORMS = (
     "before, during or after a fault, from 10 s after a fault, from 60 s, until 80 s, or from 60 s until 80 s"
 )
+ATTACK = "attack"
+"""The name by which a part names the trial's attack, unless a fault has that name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +32,7 @@ class TrialPart:
     side: str
     """"before", "during" or "after" the fault; empty for times alone."""
     fault: str
+    """The name of the fault, or `ATTACK`."""
     begins: float
     """The first trial time (s); for a part after a fault, the seconds from the fault's end."""
     ends: float | None
@@ -50,18 +53,19 @@ class TrialPart:
         begins = parse_duration(given["begin"]) if "begin" in given else 0.0
         return cls(text, "", "", begins, None if ends is None else parse_duration(ends))
 
-    def window(self, measured: tuple[float, float], faults: Sequence[FaultSpec]) -> tuple[float, float]:
+    def window(self, measured: tuple[float, float], windows: Mapping[str, Window]) -> tuple[float, float]:
         """Return the trial times (s) from which and before which an operation belongs to the part.
 
-        `measured` is the measure phase of the trial, which has these faults. Raises ValueError if there is
-        no such fault, or nothing of the measure phase belongs to the part.
+        `measured` is the measure phase of the trial, `windows` are its faults and its attack by name. Raises
+        ValueError if it has no such fault, or nothing of the measure phase belongs to the part.
         """
         begins, ends = self.begins, measured[1] if self.ends is None else self.ends
         if self.fault:
-            found = next((fault for fault in faults if fault.name == self.fault), None)
+            found = windows.get(self.fault)
+            if found is None and self.fault == ATTACK:
+                raise ValueError("the trial has no attackers")
             if found is None:
-                names = [fault.name for fault in faults]
-                known = suggestion(self.fault, names) if names else "The trial has no faults at all"
+                known = suggestion(self.fault, windows) if windows else "The trial has no faults at all"
                 raise ValueError(f'there is no fault "{self.fault}". {known}'.rstrip())
             if self.side == "before":
                 begins, ends = 0.0, found.begins

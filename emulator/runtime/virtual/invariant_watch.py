@@ -110,7 +110,7 @@ class InvariantWatch:
         for held in self._held:
             begins, ends = spec.phases.measured
             if held.part is not None:
-                begins, ends = held.part.window(spec.phases.measured, spec.faults)
+                begins, ends = held.part.window(spec.phases.measured, spec.windows)
             if not begins <= now < ends or self.is_over:
                 continue
             self.looks[held.text] += 1
