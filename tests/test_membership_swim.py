@@ -232,5 +232,5 @@ def test_a_member_that_tells_little_tells_only_what_it_found_out_itself() -> Non
 
 
 def test_the_time_out_has_to_be_below_the_period() -> None:
-    with pytest.raises(ValueError, match="timeout has to be below period"):
+    with pytest.raises(ValueError, match=r"timeout is 1 s and has to be below period, 1 s.*Lower timeout"):
         SwimParameters.model_validate({"period": "1 s", "timeout": "1 s"})

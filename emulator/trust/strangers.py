@@ -34,8 +34,8 @@ _PERIOD = 0.25
 _CLOSELY = 0.05
 """The seconds between two looks where there are some."""
 _SHARE = 19
-"""The least ratio of the time between looks to that of a look, which lists all sockets: looks take a twentieth
-of a core at most."""
+"""The least ratio of the time between looks to that of a look, which lists all sockets: looks take a
+twentieth of a core at most."""
 _RECEIVED = struct.Struct("128xQ")
 """The bytes that came in, `tcpi_bytes_received` of Linux' struct tcp_info."""
 

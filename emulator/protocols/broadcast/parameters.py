@@ -23,7 +23,10 @@ class PushGossipParameters(_OverMembership):
     """How often and to how many peers a message is pushed."""
 
     fanout: int = Field(
-        10, ge=1, le=1000, description="random peers that a peer sends a message to in a round"
+        10,
+        ge=1,
+        le=1000,
+        description="random peers that a peer sends a message to in a round; at most those of its view",
     )
     rounds: int = Field(
         1,

@@ -14,7 +14,7 @@ from pydantic import (
     model_validator,
 )
 
-from emulator.files.quantities import Duration
+from emulator.files.quantities import Duration, format_duration
 
 _LIFEGUARD: Final[Mapping[str, Any]] = {
     "confirm": "by-incarnation",
@@ -56,7 +56,7 @@ class SwimParameters(BaseModel):
     )
     period: Duration = Field(1.0, gt=0, description="protocol period: each member probes one other in it")
     timeout: Duration = Field(
-        0.5, gt=0, description="time after a ping without an answer until helpers are asked"
+        0.5, gt=0, description="time after a ping without an answer until helpers are asked; below `period`"
     )
     helpers: int = Field(3, ge=0, le=100, description="members that are asked to ping a silent one (k)")
     repeats: int = Field(
@@ -172,5 +172,8 @@ class SwimParameters(BaseModel):
     @model_validator(mode="after")
     def _fits(self) -> SwimParameters:
         if self.timeout >= self.period:
-            raise ValueError("timeout has to be below period, so that helpers have time to answer")
+            raise ValueError(
+                f"timeout is {format_duration(self.timeout)} and has to be below period, "
+                f"{format_duration(self.period)}, so that helpers have time to answer. Lower timeout"
+            )
         return self

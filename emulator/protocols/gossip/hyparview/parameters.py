@@ -18,7 +18,10 @@ class HyParViewParameters(BaseModel):
         6, ge=0, le=64, description="ARWL: steps of the random walk of a join, and of a shuffle"
     )
     prwl: int = Field(
-        3, ge=0, le=64, description="PRWL: steps left at which a join enters a passive view on its way"
+        3,
+        ge=0,
+        le=64,
+        description="PRWL: steps left at which a join enters a passive view on its way; at most `arwl`",
     )
     shuffled_active: int = Field(3, ge=0, description="ka: peers of the active view in a shuffle")
     shuffled_passive: int = Field(4, ge=0, description="kp: peers of the passive view in a shuffle")

@@ -45,15 +45,24 @@ class GossipSubParameters(BaseModel):
     )
     version: Literal["1.0", "1.1", "1.2"] = Field("1.1", description="the version of the protocol")
     degree: int = Field(6, ge=1, le=1000, description="D: peers that a mesh is filled or pruned to")
-    degree_low: int = Field(4, ge=0, description="D_low: a mesh with fewer peers is filled")
-    degree_high: int = Field(12, ge=1, description="D_high: a mesh with more peers is pruned")
+    degree_low: int = Field(4, ge=0, description="D_low: a mesh with fewer peers is filled; at most `degree`")
+    degree_high: int = Field(
+        12, ge=1, description="D_high: a mesh with more peers is pruned; at least `degree`"
+    )
     degree_lazy: int = Field(6, ge=0, description="D_lazy: fewest peers that gossip goes to; 0: no gossip")
     degree_score: int = Field(4, ge=0, description="D_score: best peers that a prune keeps (v1.1)")
-    degree_out: int = Field(2, ge=0, description="D_out: peers in a mesh that it connected to itself (v1.1)")
+    degree_out: int = Field(
+        2,
+        ge=0,
+        description="D_out: peers in a mesh that it connected to itself; below `degree_low`, and at most "
+        "half of `degree` (v1.1)",
+    )
     heartbeat: Duration = Field(1.0, gt=0, description="time between two heartbeats")
     fanout_ttl: Duration = Field(60.0, gt=0, description="time without a publication that a fan-out stays")
     mcache_len: int = Field(5, ge=1, le=1000, description="heartbeats for which a message can be asked for")
-    mcache_gossip: int = Field(3, ge=0, description="heartbeats in which gossip tells of a message")
+    mcache_gossip: int = Field(
+        3, ge=0, description="heartbeats in which gossip tells of a message; at most `mcache_len`"
+    )
     seen_ttl: Duration = Field(
         120.0,
         gt=0,
@@ -105,7 +114,10 @@ class GossipSubParameters(BaseModel):
         default_factory=dict, description="P5 that all peers give these peers, such as bootstrappers (v1.1)"
     )
     connections: int = Field(
-        20, ge=2, le=10_000, description="connections of a peer in the mean: it makes half of them itself"
+        20,
+        ge=2,
+        le=10_000,
+        description="connections of a peer in the mean: it makes half of them itself; a mesh has no more",
     )
     most_connections: int = Field(
         400, ge=2, le=100_000, description="connections from which on a peer refuses others"
@@ -162,7 +174,10 @@ class GossipSubParameters(BaseModel):
         if self.uplink and self.version != "1.2":
             raise ValueError(f"uplink is for version 1.2, and version is {self.version}. Leave it out")
         if self.connections // 2 > self.most_connections:
-            raise ValueError(f"most_connections is {self.most_connections}. A peer makes more. Raise it")
+            raise ValueError(
+                f"most_connections is {self.most_connections}, and a peer makes half of connections, "
+                f"{self.connections // 2}, itself. Raise most_connections to that or more"
+            )
         return self
 
     @property

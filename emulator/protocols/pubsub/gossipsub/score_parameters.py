@@ -32,9 +32,13 @@ class ScoreParameters(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    gossip_threshold: float = Field(-10.0, lt=0, description="below: no gossip with the peer")
+    gossip_threshold: float = Field(
+        -10.0, lt=0, description="below: no gossip with the peer; at least `publish_threshold`"
+    )
     publish_threshold: float = Field(-50.0, lt=0, description="below: own messages do not go to the peer")
-    graylist_threshold: float = Field(-80.0, lt=0, description="below: all that the peer sends is ignored")
+    graylist_threshold: float = Field(
+        -80.0, lt=0, description="below: all that the peer sends is ignored; at most `publish_threshold`"
+    )
     accept_px_threshold: float = Field(
         100.0, ge=0, description="from it on: a prune's peers are connected to"
     )
@@ -79,8 +83,10 @@ class ScoreParameters(BaseModel):
     def _thresholds_fit(self) -> ScoreParameters:
         if not self.graylist_threshold <= self.publish_threshold <= self.gossip_threshold:
             raise ValueError(
-                "graylist_threshold, publish_threshold and gossip_threshold have to be in this order, the "
-                "lowest first. Change one of them"
+                f"graylist_threshold {self.graylist_threshold:g}, "
+                f"publish_threshold {self.publish_threshold:g} and "
+                f"gossip_threshold {self.gossip_threshold:g} have to be in this order, the lowest first. "
+                "Change one of them"
             )
         if self.mesh_message_deliveries_cap < self.mesh_message_deliveries_threshold:
             raise ValueError(
