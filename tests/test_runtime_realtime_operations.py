@@ -166,8 +166,11 @@ def test_a_delivery_on_the_news_that_a_peer_is_gone_has_one_too(world: World) ->
     world.add(0, DoubtfulLookups)
     look_up(world, 0, 1)
     world.run(until=lambda: world.host.outcomes.number)
-    root, delivery = world.spans()
-    assert (delivery.name, delivery.parent_span_id) == ("delivery", root.span_id)
+    root, down, delivery = world.spans()
+    assert [(span.name, span.parent_span_id) for span in (down, delivery)] == [
+        ("observation", root.span_id),
+        ("delivery", root.span_id),
+    ]
 
 
 def test_what_delivers_nothing_leaves_no_span(world: World) -> None:
