@@ -159,6 +159,13 @@ def test_the_share_of_a_parameters_rounds_changes_with_it_alone() -> None:
     )
 
 
+def test_what_a_parameter_turns_off_takes_no_events() -> None:
+    rate = SystemRate(10, 0, 0, False, 20, 0, 0, 0, (("membership.keepalive", 0.4),))
+    spec = named(trial(100), "flood-hyparview")
+    spec.system.parameters["membership"] = {"keepalive": "0 s"}
+    assert expected_events(spec, rate, asked(0, 0, 100)) == pytest.approx(100 * 60 * 10 * 0.6)
+
+
 def test_subscriptions_and_deliveries_add_events_and_some_grow_with_the_number_of_peers() -> None:
     spec = trial(160, "gossipsub")
     assert (

@@ -163,10 +163,16 @@ def _pace(trial: TrialSpec, rate: SystemRate) -> float:
     """Return how much oftener than by default peers of the trial act by themselves."""
     defaults = SYSTEMS[trial.system.name].parameters().model_dump()
     return 1.0 + sum(
-        share * (parse_duration(default) / parse_duration(_at(trial.system.parameters, key, default)) - 1)
+        share * (_oftener(parse_duration(default), _at(trial.system.parameters, key, default)) - 1)
         for key, share in rate.rounds
         if (default := _at(defaults, key, ""))
     )
+
+
+def _oftener(default_s: float, period: str) -> float:
+    """Return how much oftener something happens by this period than by the default; 0 s turns it off."""
+    period_s = parse_duration(period)
+    return default_s / period_s if period_s else 0.0
 
 
 def _at(parameters: Mapping[str, Any], key: str, otherwise: str) -> str:

@@ -77,7 +77,8 @@ HYPARVIEW = (
     ),
     Claim(
         "H3",
-        "Flooding reaches nearly all survivors of up to 90 % failures, if all neighbours notice.",
+        "Flooding reaches nearly all survivors of up to 90 % failures, and most of those of 95 %, if all "
+        "neighbours notice.",
         _noticed,
         "variants of flooding over HyParView with a crash and keep-alives",
         {"peers": 10_000},
