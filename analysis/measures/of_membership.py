@@ -84,7 +84,8 @@ _MEASURES = {
         "Accuracy of views",
         "1 - w / p: w is the time for which members were wrong, summed over all pairs of a member that was "
         "up and another one, and p the time of all these pairs, in the measure phase. A member is wrong that "
-        "has another one in its view which is down, or not in its view which is up.",
+        "has another one in its view which is down, or not in its view which is up. It is taken to be right "
+        "about those that joined in the join phase, or before itself, until it first says something of them.",
     ),
     "view_recovery_s": lower(
         "Time until all views are right",
