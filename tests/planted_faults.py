@@ -20,21 +20,21 @@ TOPICS: Final = 4
 
 
 class LostHandOver(Chord):
-    """It leaves its predecessor out of its neighbours, so a store of values over it hands none over to a peer
-    that comes to stand before it."""
+    """This Chord leaves its predecessor out of its neighbours, so a store of values over it hands none over to
+    a peer that comes to stand before it."""
 
     def neighbour_set(self, count: int) -> Sequence[Contact]:
         return list(self.state.successors)[:count]
 
 
 class StaleRoot(Chord):
-    """It tells of no change at all, so a tree of Scribe over it keeps a root that its topic has left."""
+    """This Chord tells of no change, so a tree of Scribe over it keeps a root that its topic has left."""
 
     def _changed(self) -> None: ...
 
 
 class Unbounded(Chord):
-    """It notes each time that a peer could not be reached, and forgets none of them."""
+    """This Chord notes each time that a peer could not be reached, and forgets none of them."""
 
     def __init__(self, environment: Environment, parameters: ChordParameters) -> None:
         super().__init__(environment, parameters)

@@ -19,7 +19,15 @@ from emulator.fleet.coordinator.authorization import Trust
 from emulator.fleet.coordinator.coordinator import Coordinator
 from emulator.fleet.coordinator.service import CoordinatorService
 from emulator.runtime.realtime.streams import OPTIONS, LinksService
-from emulator.trust.credentials import OPEN, Certificates, Credentials, NoCredentials, new_token, read_token
+from emulator.trust.credentials import (
+    AUTHORIZATION,
+    OPEN,
+    Certificates,
+    Credentials,
+    NoCredentials,
+    new_token,
+    read_token,
+)
 from emulator.trust.interceptor import Door
 from emulator.trust.refusals import BAD_TOKEN
 from trellis.v1 import control_pb2, control_pb2_grpc, wire_pb2, wire_pb2_grpc
@@ -136,6 +144,17 @@ def test_no_method_of_the_coordinator_answers_without_the_token(credentials: Cre
 def test_every_method_of_the_coordinator_is_tried() -> None:
     service = control_pb2.DESCRIPTOR.services_by_name["Coordinator"]
     assert {method.name for method in service.methods} == {name for name, _ in OF_HOSTS + OF_CHURN}
+
+
+def test_a_method_of_another_service_is_none_of_the_coordinators_methods() -> None:
+    async def live() -> None:
+        async with world() as here, RELEASE.open(here.address, []) as channel:
+            await here.register(FIRST)
+            shown = [(AUTHORIZATION, f"Bearer {TOKEN}")]
+            call = channel.unary_unary("/other.Service/Register")
+            await refused(call(b"", metadata=shown, timeout=_LIMIT), status=grpc.StatusCode.UNIMPLEMENTED)
+
+    go(live)
 
 
 def test_a_large_message_of_a_stranger_is_not_read() -> None:

@@ -48,8 +48,7 @@ class BoundedServer(ThreadingHTTPServer):
     ) -> None:
         """Listen at once, on the host `ALL` at all interfaces; port 0 takes a free one.
 
-        `refusals` counts what is refused.
-        Raises OSError if the server cannot listen.
+        `refusals` counts what is refused. Raises OSError if the server cannot listen.
         """
         self._both = host == ALL and socket.has_dualstack_ipv6()
         self.address_family = socket.AF_INET6 if self._both else family_of(host)

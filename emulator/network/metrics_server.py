@@ -89,8 +89,7 @@ def serve(listen: str, collectors: Sequence[Collector], refusals: Refusals | Non
     """Answer Prometheus at `listen` ("10.1.2.3:9100", "[::1]:0", "*:9100") and at no other address.
 
     The server asks the collectors at each scrape, in a thread of its own, and counts in `refusals` what it
-    refuses. Raises BadAddress if `listen` is
-    not an address, OSError if it cannot be bound.
+    refuses. Raises BadAddress if `listen` is not an address, OSError if it cannot be bound.
     """
     try:
         host, port = host_and_port(listen)

@@ -68,8 +68,7 @@ async def serve_gate(
     """Start the gate to the Collector at `collector`. Returns the server, the channel and the port.
 
     The caller closes server and channel. Without `programs` only hosts may send. `strangers` counts what is
-    refused. Raises OSError if the
-    address cannot be bound.
+    refused. Raises OSError if the address cannot be bound.
     """
     options = [("grpc.max_receive_message_length", _LONGEST), ("grpc.so_reuseport", 0), *credentials.bounds]
     channel = open_collector(collector)

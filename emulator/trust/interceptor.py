@@ -16,6 +16,17 @@ from emulator.trust.strangers import Strangers
 _SCHEME = "Bearer "
 
 
+def answering(handler: grpc.RpcMethodHandler[Any, Any], answer: Any) -> grpc.RpcMethodHandler[Any, Any]:
+    """Return a handler of the same kind, of one message or a stream, that answers by another function."""
+    made: Any = grpc.stream_stream_rpc_method_handler
+    if handler.unary_unary is not None:
+        made = grpc.unary_unary_rpc_method_handler
+    wrapped: grpc.RpcMethodHandler[Any, Any] = made(
+        answer, handler.request_deserializer, handler.response_serializer
+    )
+    return wrapped
+
+
 class Door(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]
     """Asks each call for one of the tokens that its method accepts."""
 
@@ -43,26 +54,23 @@ class Door(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]
                 shown = value.encode() if isinstance(value, str) else value
                 # the time of the comparison tells nothing of the token
                 if any(hmac.compare_digest(shown, right) for right in self._right(method)):
-                    handler: grpc.RpcMethodHandler[Any, Any] = self._admitting(
-                        method, await continuation(handler_call_details)
-                    )
-                    return handler
+                    handler = await continuation(handler_call_details)
+                    return handler if handler is None else self._admitting(method, handler)
         return self._refusal
 
-    def _admitting(self, method: str, handler: grpc.RpcMethodHandler[Any, Any] | None) -> Any:
-        """Return a handler that notes who calls, and answers as the other does; None for None."""
-        if handler is None or method in self._handlers:
-            return self._handlers.get(method)
+    def _admitting(
+        self, method: str, handler: grpc.RpcMethodHandler[Any, Any]
+    ) -> grpc.RpcMethodHandler[Any, Any]:
+        """Return a handler that notes who calls, and answers as the other does."""
+        if method in self._handlers:
+            return self._handlers[method]
         answer: Any = handler.unary_unary or handler.stream_stream
-        made: Any = grpc.stream_stream_rpc_method_handler
-        if handler.unary_unary is not None:
-            made = grpc.unary_unary_rpc_method_handler
 
         async def admitted(request: Any, context: Any) -> Any:
             self._strangers.admit(context.peer())
             return await answer(request, context)
 
-        self._handlers[method] = made(admitted, handler.request_deserializer, handler.response_serializer)
+        self._handlers[method] = answering(handler, admitted)
         return self._handlers[method]
 
     async def _refuse(self, requests: Any, context: Any) -> None:

@@ -54,6 +54,7 @@ class Strangers:
 
     def __init__(self, refusals: Refusals | None = None) -> None:
         self.refusals = refusals or Refusals()
+        self._showing = threading.Lock()
         self._shown: set[str] = set()
         """The callers that have shown a good secret since the last look, as gRPC names them."""
         self._settled: dict[int, int] = {}
@@ -63,7 +64,8 @@ class Strangers:
 
     def admit(self, caller: str) -> None:
         """Note that this caller has shown a good secret: `context.peer()` of its call."""
-        self._shown.add(caller)
+        with self._showing:
+            self._shown.add(caller)
 
     def watch(self, port: int) -> None:
         """Look at the connections to this port in a thread of its own until nothing listens there."""
@@ -82,7 +84,8 @@ class Strangers:
 
         `now` is in seconds of any clock that goes on.
         """
-        shown, self._shown = self._shown, set()  # before sockets are listed: theirs is then in the list
+        with self._showing:  # before sockets are listed: those of the callers are then in the list
+            shown, self._shown = self._shown, set()
         admitted = {_address_of(caller) for caller in shown}
         listens = False
         inodes = _sockets()

@@ -18,6 +18,7 @@ import grpc.aio
 from emulator.files.damage import DamagedFile
 from emulator.runtime.realtime.streams import OPTIONS
 from emulator.trust.credentials import START, Credentials
+from emulator.trust.interceptor import answering
 from emulator.trust.proof import digest, prove
 from trellis.v1 import control_pb2, wire_pb2, wire_pb2_grpc
 
@@ -98,9 +99,7 @@ class Speakers(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]
                 await context.abort(grpc.StatusCode.PERMISSION_DENIED, why)
             return await inner(request, context)
 
-        return grpc.unary_unary_rpc_method_handler(
-            answer, handler.request_deserializer, handler.response_serializer
-        )
+        return answering(handler, answer)
 
     def _refuse(self, host: str, shown: bytes) -> str:
         """Return why the start may not speak for the host, or ""."""

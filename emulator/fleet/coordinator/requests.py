@@ -11,6 +11,7 @@ import grpc
 import grpc.aio
 
 from emulator.compact.durations import Distribution
+from emulator.trust.interceptor import answering
 from trellis.v1 import control_pb2
 
 METHODS = tuple(method.name for method in control_pb2.DESCRIPTOR.services_by_name["Coordinator"].methods)
@@ -41,9 +42,6 @@ class Requests(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]
             self.ends[method, grpc.StatusCode.UNIMPLEMENTED.name] += 1
             return handler
         answer: Any = handler.unary_unary or handler.stream_stream
-        made = grpc.stream_stream_rpc_method_handler
-        if handler.unary_unary is not None:
-            made = grpc.unary_unary_rpc_method_handler
 
         async def counted(request: Any, context: Any) -> Any:
             began = time.monotonic()
@@ -62,4 +60,4 @@ class Requests(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]
                 self.durations[method].add(time.monotonic() - began)
                 self.ends[method, code.name] += 1
 
-        return made(counted, handler.request_deserializer, handler.response_serializer)
+        return answering(handler, counted)
