@@ -20,7 +20,7 @@ TOPICS: Final = 4
 
 
 class LostHandOver(Chord):
-    """This Chord leaves its predecessor out of its neighbours, so a store of values over it hands none over to
+    """This Chord leaves its predecessor out of its neighbours, so a store of values over it hands nothing to
     a peer that comes to stand before it."""
 
     def neighbour_set(self, count: int) -> Sequence[Contact]:
