@@ -10,7 +10,7 @@ from select import select
 from types import TracebackType
 from typing import Any, Final, Self
 
-_LONGEST: Final = 60.0
+_LONGEST: Final = 120.0
 """The seconds after which a browser that says nothing is given up."""
 
 
@@ -75,8 +75,8 @@ class Chromium:
             self._events.append(self._next().get("method", ""))
 
     def value(self, script: str) -> Any:
-        """Return the value of an expression in the page."""
-        told = self.do("Runtime.evaluate", expression=script, returnByValue=True)
+        """Return the value of an expression in the page; that of a promise is waited for."""
+        told = self.do("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
         if "exceptionDetails" in told:
             raise RuntimeError(str(told["exceptionDetails"]))
         return told["result"].get("value")

@@ -1,7 +1,7 @@
 """A finished report in a browser, in windows of three widths, light and dark: no error in the console,
 nothing scrolls sideways, and every control is reached by the tab key and shows it.
 
-axe's rules are not among it: axe-core is had by npm alone, which no test needs.
+`test_page_by_axe.py` holds a report against the rules of axe.
 """
 
 from __future__ import annotations
