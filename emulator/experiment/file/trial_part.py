@@ -21,7 +21,7 @@ FORMS = (
     "before, during or after a fault, from 10 s after a fault, from 60 s, until 80 s, or from 60 s until 80 s"
 )
 ATTACK = "attack"
-"""The name by which a part names the trial's attack, unless a fault has that name."""
+"""The name by which a part, and the report, name the trial's attack."""
 
 
 @dataclass(frozen=True, slots=True)
