@@ -16,8 +16,8 @@ is a higher share or less maintenance, is back too."""
 _HOW = (
     "From the end of a fault, or of an attack, until an interval of the time series begins from which on "
     "{what} is at most 1 % lower than before the first fault: in that interval, and in all until the next "
-    "fault taken together. At least the time until the next interval begins. The longest of all faults. Not measured if it is never "
-    "so after one of them, or if nothing was measured before."
+    "fault taken together. At least the time until the next interval begins. The longest of all faults. Not "
+    "measured if it is never so after one of them, or if nothing was measured before."
 )
 _MEASURES = {
     "recovery_s": lower("Time until the hit ratio is back", "s", _HOW.format(what="the hit ratio")),
