@@ -105,6 +105,18 @@ def test_a_fault_that_begins_or_ends_too_late_makes_the_trial_invalid(
     assert valid or "fault time error, longest: 51 ms, limit 50 ms" in found
 
 
+def test_an_attack_that_begins_too_late_at_a_host_makes_the_trial_invalid() -> None:
+    attackers = {"share": 0.4, "behaviour": "delay", "at": "4 s"}
+    asked = spec_of(5, attackers=attackers)
+    made = Coordinator(asked, draw_plan(asked), "experiment", "trial")
+    begin(made)
+    told = control_pb2.FaultTimes(fault=0, begun_s=4.051, messages={"delayed": 7, "\n": 3})
+    found = reasons(made, faults=[told])
+    assert "fault time error, longest: 51 ms, limit 50 ms (begin and end of attack)" in found
+    (first, _) = judge(made, VERSIONS).faults
+    assert (first.name, first.kind, first.messages) == ("attack", "delay", {"delayed": 7})
+
+
 def allowing(peers: int, **fidelity: object) -> Coordinator:
     made = Coordinator(spec_of(peers, fidelity=fidelity), plan_of(peers), "experiment", "trial")
     begin(made)

@@ -12,7 +12,7 @@ from analysis.charts.results import Results
 from analysis.contract.figures import Block, Rows, Section, Text
 from analysis.measures.variant_results import estimate
 from analysis.report.over_seeds import mean_text, seeds, told
-from emulator.experiment.file.trial_part import ATTACK
+from emulator.faults.spec import ATTACK
 
 _ABOUT = (
     "Events count where they were published, lookups and whatever else was asked for where it began: before "

@@ -14,7 +14,7 @@ from analysis.charts.time_line import Mark, Moves
 from analysis.contract.figures import Chart, Figure
 from analysis.report.figures_shown import drawn
 from analysis.report.over_seeds import mean_points, seeds, told
-from emulator.experiment.file.trial_part import ATTACK
+from emulator.faults.spec import ATTACK
 from emulator.files.quantities import parse_duration
 
 _DECIDING: Final = ("churn", "peers", "phases", "faults")

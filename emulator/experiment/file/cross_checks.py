@@ -10,9 +10,8 @@ from pydantic import BaseModel
 from emulator.contract.mistakes import code_of
 from emulator.experiment.file.size_limits import size_problems
 from emulator.experiment.file.spec import TrialSpec
-from emulator.experiment.file.trial_part import ATTACK
 from emulator.faults.groups import Crowd
-from emulator.faults.spec import FaultSpec
+from emulator.faults.spec import ATTACK, FaultSpec
 from emulator.files.region_names import unknown_region
 from emulator.files.trace_error import TraceError
 from emulator.network.bandwidth_spec import Bandwidth

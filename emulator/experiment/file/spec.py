@@ -11,8 +11,7 @@ from emulator.churn.spec import ChurnSpec
 from emulator.experiment.file.expectation import Expected
 from emulator.experiment.file.fidelity_limits import FidelityLimits
 from emulator.experiment.file.invariants_spec import InvariantsSpec
-from emulator.experiment.file.trial_part import ATTACK
-from emulator.faults.spec import AttackersSpec, FaultSpec, Window
+from emulator.faults.spec import ATTACK, AttackersSpec, FaultSpec, Window
 from emulator.files.quantities import Duration
 from emulator.network.processing_spec import Processing
 from emulator.network.spec import NetworkSpec

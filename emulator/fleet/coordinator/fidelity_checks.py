@@ -14,7 +14,6 @@ from emulator.experiment.run.fidelity import (
     allowed,
     crossings_check,
 )
-from emulator.faults.spec import OF_MESSAGES
 from emulator.files.input_facts import counted
 from emulator.fleet.coordinator.coordinator import CONTROLLER, Coordinator, listed
 from emulator.fleet.coordinator.fault_reports import fault_reports
@@ -148,8 +147,7 @@ def judge(coordinator: Coordinator, versions: dict[str, str], early_end: str = "
     if faults:
         late = max((each.error_s for each in faults if each.error_s is not None), default=None)
         wall = None if late is None else late * scale
-        of_messages = any(each.kind in OF_MESSAGES for each in faults)
-        detail = f"faults{'' if of_messages else ' that stop peers'}, begin and end"
+        detail = f"begin and end of {listed([*dict.fromkeys(each.name for each in faults)])}"
         checks.append(in_time("fault time error, longest", wall, limits.fault_error, detail))
     if any(fault.partition for fault in coordinator.spec.faults):
         checks.append(crossings_check(faults))

@@ -56,8 +56,8 @@ def check_result(coordinator: Coordinator, result: control_pb2.HostFidelity) -> 
     strangers = {probe.sending_host for probe in result.probes if probe.sending_host >= hosts}
     wrong += [f"a probe came from host {index}, but there are {hosts}" for index in sorted(strangers)[:3]]
     for times in result.faults:
-        if times.fault >= len(spec.faults):
-            wrong.append(f"it told of fault {times.fault}, but there are {len(spec.faults)}")
+        if times.fault >= len(spec.windows):
+            wrong.append(f"it told of fault {times.fault}, but there are {len(spec.windows)}")
         elif not all(math.isfinite(at) for at in (times.begun_s, times.ended_s)):
             wrong.append(f"fault {times.fault} began or ended at no time")
         if len(times.rates) not in (0, 2):
