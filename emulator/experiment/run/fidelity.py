@@ -16,6 +16,7 @@ from typing import Final
 
 from emulator.experiment.file.tolerance import Amount
 from emulator.experiment.run.link_report import BusyRate, LinkReport
+from emulator.experiment.run.processing_report import ProcessingReport
 from emulator.experiment.run.telemetry_totals import Written
 from emulator.faults.crossings import Crossing
 from emulator.faults.network_faults import AT_ITS_RATE
@@ -106,8 +107,8 @@ class FaultReport:
     """None if it did not begin here, for example because the host was away."""
     ended_s: float | None
     peers: int
-    """The peers of this host that it hit: those that were up. The attackers of this host that were up while
-    the attack lasted."""
+    """The peers of this host that it hit: those that were up. The attackers of this host that sent or got a
+    message while the attack lasted."""
     waited: int
     """The calls that waited at them until they went on, or the questions to the bootstrap service."""
     messages: dict[str, int] = field(default_factory=dict)
@@ -185,6 +186,9 @@ class Fidelity:
     """The faults at each host."""
     links: list[LinkReport] = field(default_factory=list)
     """The use of links that have a bandwidth."""
+    processing: list[ProcessingReport] = field(default_factory=list)
+    """The time for which messages kept peers busy at each host. Empty, and not written, on the virtual clock,
+    where that is exact, and where messages take no time."""
     netem_refused: str = ""
     """The reasons why netem did not delay at hosts that may use it and were asked to. Empty, and not written,
     elsewhere."""
@@ -220,7 +224,7 @@ class Fidelity:
                 if not link[optional]:
                     del link[optional]
         for optional in (
-            "dropped", "faults", "links", "netem_refused", "rates_enforced_by", "rates_refused"
+            "dropped", "faults", "links", "processing", "netem_refused", "rates_enforced_by", "rates_refused"
         ):  # fmt: skip
             if not record[optional]:
                 del record[optional]

@@ -20,6 +20,7 @@ from emulator.fleet.coordinator.fault_reports import fault_reports
 from emulator.fleet.coordinator.host_words import printable
 from emulator.fleet.coordinator.link_reports import rate_checks, reports_of_links
 from emulator.fleet.coordinator.members import Member
+from emulator.fleet.coordinator.processing_reports import processing_reports
 from emulator.fleet.host.kernel_rates import KERNEL
 from emulator.fleet.host.stop_signals import WORD
 from emulator.runtime.breaches import contract_check, is_checked
@@ -190,6 +191,7 @@ def judge(coordinator: Coordinator, versions: dict[str, str], early_end: str = "
         dict(drops),
         faults,
         links,
+        processing_reports(coordinator),
         _together(result.netem_refused for result in results),
         _together(result.rates_enforced_by for result in results),
         _together(result.rates_refused for result in results),
