@@ -151,7 +151,9 @@ def _absent(measure: str, spec: ExperimentSpec, known: Sequence[str]) -> str:
     if measure in RECOVERY.measures:
         recoveries = [name for name in RECOVERY.measures if name in known]
         if not recoveries:
-            return "it is measured of trials with `faults`, and the experiment has none"
+            return (
+                "it is measured of trials with `faults` or an attack for a time, and the experiment has none"
+            )
         return (
             f"it needs the measure {RECOVERS[measure]}, which its trials do not have. Their recovery is "
             f"measured by {' and '.join(recoveries)}"
@@ -210,7 +212,10 @@ def measure_expected(
 def _trials(spec: ExperimentSpec) -> list[Trial]:
     return [
         Trial(
-            variant.name, variant.spec.workload.asks_for, variant.spec.system.name, bool(variant.spec.faults)
+            variant.name,
+            variant.spec.workload.asks_for,
+            variant.spec.system.name,
+            bool(variant.spec.episodes),
         )
         for variant in variants(spec)
     ]

@@ -69,6 +69,26 @@ def test_a_fault_has_the_phases_of_which_the_measure_phase_has_anything(
     assert {name for name, _, _ in found} == {fault["name"]}
 
 
+@pytest.mark.parametrize(
+    ("times", "expected"),
+    [
+        ({"at": "50 s", "for": "10 s"}, [("before", (40, 50)), ("during", (50, 60)), ("after", (60, 100))]),
+        ({"at": "70 s"}, [("before", (40, 70)), ("during", (70, 100))]),
+        ({"for": "60 s"}, [("during", (40, 60)), ("after", (60, 100))]),
+        ({"at": "30 s"}, []),
+    ],
+    ids=["in the measure phase", "to the end", "from the beginning", "as long as the measure phase"],
+)
+def test_an_attack_has_the_phases_of_a_fault_unless_it_lasts_as_long_as_the_measure_phase(
+    times: dict[str, str], expected: list[Any]
+) -> None:
+    attacked = record(attackers={"share": 0.2, "behaviour": "black-hole", **times})
+    found = list(phases_of(attacked))
+    assert [(name, side, part.window) for name, side, part in found] == [
+        ("attack", *each) for each in expected
+    ]
+
+
 @pytest.mark.parametrize("network", [REGIONS, OWN_REGIONS], ids=["of the latency", "beside the latency"])
 def test_each_phase_is_told_of_all_peers_and_of_each_region(network: dict[str, Any]) -> None:
     found = list(phases_of(record(SPLIT, network=network)))

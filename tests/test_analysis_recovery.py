@@ -21,9 +21,10 @@ def fault(name: str, at: float, lasts: float | None) -> dict[str, Any]:
     return {"name": name, "at": f"{at} s", "partition": {"share": 0.5}, **end}
 
 
-def record(*asked: dict[str, Any]) -> Any:
+def record(*asked: dict[str, Any], attack: dict[str, str] | None = None) -> Any:
     phases = {"join": "0 s", "settle": "0 s", "measure": "100 s", "drain": "0 s"}
-    spec = trial_spec("vitis", 10, 100.0, faults=list(asked), phases=phases)
+    attackers = None if attack is None else {"share": 0.2, "behaviour": "black-hole", **attack}
+    spec = trial_spec("vitis", 10, 100.0, faults=list(asked), attackers=attackers, phases=phases)
     return TrialRecord("t", "v", {}, spec, None, {}, {})  # type: ignore[arg-type]
 
 
@@ -101,6 +102,29 @@ def test_a_fault_that_ended_before_the_measure_phase_is_no_recovery(spark: Spark
     )
     tables = {"series": series, "faults": faults(spark, [of])}
     assert [row.fault for row in recoveries(tables).collect()] == ["split"]
+
+
+def test_an_attack_is_recovered_from_as_a_fault_is(spark: SparkSession) -> None:
+    attacked = record(attack={"at": "20 s", "for": "10 s"})
+    found = recovered(spark, attacked, GOOD, GOOD, BAD, BAD, GOOD, GOOD, GOOD, GOOD, GOOD, GOOD)
+    assert (found["recovery_s"], found["maintenance_recovery_s"]) == (10, 10)
+
+
+@pytest.mark.parametrize(
+    "attack, expected",
+    [
+        ({"at": "50 s", "for": "10 s"}, [("attack", 50, 60, 100, 20), ("split", 20, 30, 50, 20)]),
+        ({"at": "25 s", "for": "10 s"}, [("attack", 25, 35, 100, 20)]),
+        ({"at": "50 s"}, [("split", 20, 30, 50, 20)]),
+        ({}, [("split", 20, 30, 100, 20)]),
+    ],
+    ids=["after a fault", "while a fault ends", "without an end", "all the time"],
+)
+def test_an_attack_for_a_time_stands_among_the_faults(
+    spark: SparkSession, attack: dict[str, str], expected: list[tuple[Any, ...]]
+) -> None:
+    of = record(fault("split", 20, 10), attack=attack)
+    assert [tuple(row)[1:] for row in faults(spark, [of]).collect()] == expected
 
 
 @pytest.mark.parametrize(

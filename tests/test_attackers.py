@@ -18,6 +18,7 @@ from emulator.experiment.file.spec import TrialSpec
 from emulator.experiment.plan.draw_plan import draw_plan
 from emulator.faults.attacks import BlackHole, Delay, Duplication, Garbage, Replay
 from emulator.messages.message import Message
+from emulator.runtime.attack_counts import AttackCounts
 from emulator.runtime.hostile_channel import make_hostile
 from emulator.telemetry import names
 from emulator.testing.fake_environment import FakeLife
@@ -32,7 +33,8 @@ class Victim:
 
     def __init__(self, model: AttackModel, begins: float = 0.0, ends: float = 100.0) -> None:
         self.life = FakeLife(5, 0, 1)
-        make_hostile(self.life, model, 1, begins, ends)
+        self.counts = AttackCounts()
+        make_hostile(self.life, model, 1, begins, ends, self.counts)
         self.channel = self.life.open("")
         self.got: list[Message] = []
         self.channel.handle(EventData, self._on_event)
@@ -60,6 +62,10 @@ class Victim:
             call()
         self.life.clock = end
         return self.sent()
+
+    def did(self) -> dict[str, int]:
+        """Return how many messages it has dropped, delayed and so on."""
+        return {word: count for word, count in self.counts.messages.items() if count}
 
 
 def test_a_black_hole_takes_and_answers_but_passes_nothing_on() -> None:
@@ -170,6 +176,50 @@ def test_what_is_passed_on(own: bool, receiver: int, asked_by: int, passes: bool
     assert not Sending(receiver, Goodbye(), own, asked_by, Goodbye).passes_on
 
 
+@pytest.mark.parametrize(
+    "model, later, expected",
+    [
+        (BlackHole(), 0.0, {"dropped": 3}),
+        (Delay.model_validate({"by": "2 s"}), 1.0, {"dropped": 3}),
+        (Delay.model_validate({"by": "2 s"}), 3.0, {"delayed": 3}),
+        (Duplication(copies=3), 0.0, {"repeated": 3}),
+        (Deaf(), 0.0, {"dropped": 3}),
+    ],
+    ids=["black hole", "delay before its time", "delay", "duplication", "deaf"],
+)
+def test_each_message_counts_once_by_what_the_attack_did_to_it(
+    model: AttackModel, later: float, expected: dict[str, int]
+) -> None:
+    victim = Victim(model)
+    for _ in range(3):
+        victim.receives(EVENT)
+    victim.let_pass(later)
+    assert victim.did() == expected and victim.counts.peers == {5}
+    assert len(victim.life.recorded) == 3
+
+
+def test_what_an_attack_sends_of_its_own_accord_and_what_it_changes_is_told_apart() -> None:
+    replaying, garbling = Victim(Replay.model_validate({"every": "1 s"})), Victim(Garbage(bits=1))
+    replaying.receives(EVENT)
+    assert (
+        replaying.did() == {} and replaying.did() | {"made": len(replaying.let_pass(10.0))} == replaying.did()
+    )
+    changed = 0
+    for _ in range(100):
+        changed += sum(peer == 9 for peer, _ in garbling.receives(EVENT))
+        garbling.let_pass(1.0)
+    assert garbling.did() == {"changed": changed, "dropped": 100 - changed}
+
+
+def test_an_attacker_counts_nothing_before_its_time_and_after() -> None:
+    victim = Victim(BlackHole(), begins=10, ends=20)
+    victim.receives(EVENT)
+    assert victim.did() == {} and not victim.counts.peers
+    victim.let_pass(20)
+    victim.receives(EVENT)
+    assert victim.did() == {} and not victim.counts.peers
+
+
 SYSTEM = System("flood", "Flooding, for tests", "none", FloodParameters, Flood)
 
 
@@ -193,6 +243,14 @@ def test_a_trial_has_the_attackers_of_its_plan(tmp_path: Path, monkeypatch: pyte
     told = Counter(span.attributes[names.PEER] for span in attacked.spans if span.name == names.OBSERVATION)
     assert set(told) <= {1, 2}, "the publisher's own event is not passed on"
     assert sum(told.values()) > 0
+    (report,) = attacked.fidelity.faults
+    assert (report.name, report.kind, report.begun_s, report.asked_end_s) == (
+        "attack",
+        "black-hole",
+        0.0,
+        None,
+    )
+    assert report.peers == 3 and report.messages["dropped"] == sum(told.values())
     # Peer 0 sends its own event, so whom it knows get it.
     assert any(span.name == "EventData" for span in attacked.spans)
 

@@ -66,6 +66,7 @@ SPEC: dict[str, Any] = {
         "delay_error_p99": "25 s",
         "session_error_p99": "25 s",
         "loop_stall": "25 s",
+        "fault_error": "25 s",
     },
 }
 
@@ -98,8 +99,21 @@ def test_black_holes_in_processes_stand_where_they_choose_and_pass_nothing_on_in
     for outcome in run_in_both(tmp_path):
         assert outcome.fidelity.valid, outcome.fidelity.reasons
         event_of = {s.trace: s.attributes[names.EVENT] for s in outcome.spans if s.name == "publish"}
-        told = [span for span in outcome.spans if span.name == names.OBSERVATION]
-        assert {span.attributes[names.OBSERVED] for span in told} == {"attack black-hole"}
+        observed = [span for span in outcome.spans if span.name == names.OBSERVATION]
+        told = [span for span in observed if span.attributes[names.OBSERVED] == "attack black-hole"]
+        assert {span.attributes[names.OBSERVED] for span in observed} == {
+            *("attack black-hole", "fault attack begins", "fault attack ends")
+        }
+        reports = outcome.fidelity.faults
+        assert sum(report.messages["dropped"] for report in reports) == len(told)
+        assert sum(report.peers for report in reports) == len(ATTACKERS)
+        assert {report.name for report in reports} == {"attack"}
+        late = [report.error_s for report in reports if report.error_s is not None]
+        assert len(late) == len(outcome.fidelity.hosts)
+        checks = [check.measured for check in outcome.fidelity.checks if check.name.startswith("fault time")]
+        assert checks == (
+            [] if outcome.fidelity.runtime == "virtual" else [pytest.approx(1000 * max(late), abs=0.01)]
+        )
         assert all(BEGINS <= span.start < ENDS for span in told)
         dropped = {(span.attributes[names.PEER], event_of[span.trace]) for span in told}
         assert {peer for peer, _ in dropped} == {*ATTACKERS}

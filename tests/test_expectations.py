@@ -110,7 +110,10 @@ def test_times_in_seconds_may_be_expected_in_any_unit_of_time() -> None:
             "lookup_success > 0.5",
             "it is one of the workload lookups, and theirs is topics. Theirs are: hit_ratio, ",
         ),
-        ("recovery_s < 5 s", "it is measured of trials with `faults`, and the experiment has none"),
+        (
+            "recovery_s < 5 s",
+            "it is measured of trials with `faults` or an attack for a time, and the experiment has none",
+        ),
         ("delay_ms <= 99 %", "delay_ms is in ms, not in %"),
         ("hit_ratio >= 2 s", "hit_ratio is in share, not in s"),
         ("popularity_exponent >= 2 s", "popularity_exponent has no unit, not in s"),

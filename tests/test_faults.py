@@ -16,6 +16,7 @@ from emulator.experiment.file.spec import TrialSpec
 from emulator.experiment.plan.draw_plan import draw_plan
 from emulator.experiment.plan.tables import Plan
 from emulator.experiment.run.fidelity import FaultReport
+from emulator.faults.spec import AttackersSpec
 from emulator.files.damage import DamagedFile
 from emulator.runtime.plan_script import faults_hit, network_faults
 from emulator.telemetry import names
@@ -305,3 +306,11 @@ def test_a_plan_that_lost_its_faults_is_not_run() -> None:
 def test_faults_that_cannot_be_are_refused(faults: list[dict[str, Any]], key: str, words: str) -> None:
     with pytest.raises(ValueError, match=rf"faults\.{key}: .*{words}"):
         draw_plan(spec(*faults))
+
+
+def test_no_fault_has_the_name_of_the_attack() -> None:
+    named = spec(fault(name="attack", partition={"share": 0.5}))
+    assert draw_plan(named).faults.num_rows
+    attackers = AttackersSpec.model_validate({"share": 0.2, "behaviour": "black-hole"})
+    with pytest.raises(ValueError, match=r"faults\.0\.name: .*is what `attackers` do"):
+        draw_plan(named.model_copy(update={"attackers": attackers}))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from coordinator_world import (
 )
 
 from emulator.experiment.plan.draw_plan import draw_plan
+from emulator.experiment.run.processing_report import ProcessingReport
 from emulator.fleet.coordinator.coordinator import Coordinator
 from emulator.fleet.coordinator.fidelity_checks import judge
 from emulator.fleet.host.stop_signals import WORD
@@ -103,6 +105,38 @@ def test_a_fault_that_begins_or_ends_too_late_makes_the_trial_invalid(
     found = reasons(made, faults=[control_pb2.FaultTimes(fault=0, messages={"crossed": 0}, **times)])
     assert (not found) is valid
     assert valid or "fault time error, longest: 51 ms, limit 50 ms" in found
+
+
+def test_an_attack_that_begins_too_late_at_a_host_makes_the_trial_invalid() -> None:
+    attackers = {"share": 0.4, "behaviour": "delay", "at": "4 s"}
+    asked = spec_of(5, attackers=attackers)
+    made = Coordinator(asked, draw_plan(asked), "experiment", "trial")
+    begin(made)
+    told = control_pb2.FaultTimes(fault=0, begun_s=4.051, messages={"delayed": 7, "\n": 3})
+    found = reasons(made, faults=[told])
+    assert "fault time error, longest: 51 ms, limit 50 ms (begin and end of attack)" in found
+    (first, _) = judge(made, VERSIONS).faults
+    assert (first.name, first.kind, first.messages) == ("attack", "delay", {"delayed": 7})
+
+
+def test_hosts_tell_how_long_messages_kept_peers_busy_beside_what_was_asked(tmp_path: Path) -> None:
+    classes = [
+        {"name": "plain", "share": 0.6, "message": "50 us"},
+        {"name": "slow", "share": 0.4, "message": "20 ms"},
+    ]
+    asked = spec_of(5, processing={"classes": classes})
+    made = Coordinator(asked, draw_plan(asked), "experiment", "trial")
+    begin(made)
+    told = [control_pb2.BusyTime(), control_pb2.BusyTime(messages=100, busy_s=2.1)]
+    assert reasons(made, processing=told) == ""
+    fidelity = judge(made, VERSIONS)
+    assert fidelity.processing == [
+        ProcessingReport("host-0", "slow", 100, 2.0, 2.1),
+        ProcessingReport("host-1", "slow", 100, 2.0, 2.1),
+    ]
+    fidelity.write(tmp_path / "fidelity.json")
+    written = json.loads((tmp_path / "fidelity.json").read_text())["processing"]
+    assert written[0]["asked_s"] == 2.0 and written[0]["achieved_s"] == 2.1
 
 
 def allowing(peers: int, **fidelity: object) -> Coordinator:

@@ -32,6 +32,8 @@ def told(buckets: list[int], counts: list[int], maximum_s: float) -> control_pb2
         ({"timer_lateness": told([5, 900], [1, 9], 0.0)}, "the maximum of timer_lateness, 0.0 s, is not in"),
         ({"session_error": told([], [], 7.0)}, "the maximum of session_error, 7.0 s, is not in its last"),
         ({"session_error": told([5], [1], math.nan)}, "the maximum of session_error, nan s, is not in"),
+        ({"processing": [control_pb2.BusyTime()]}, "it told of 1 classes of peers, but there are 0"),
+        ({"processing": [control_pb2.BusyTime(busy_s=-1)]}, "the busy time of peers of class 0 is -1.0"),
         ({"probes": [control_pb2.Probe(sending_host=7)]}, "a probe came from host 7, but there are 2"),
     ],
 )

@@ -22,6 +22,8 @@ from emulator.messages.message import Message
 from emulator.network.busy_peers import PROCESSING_DROP, BusyPeers
 from emulator.network.processing_spec import Processing
 from emulator.runtime.plan_script import script_of
+from emulator.runtime.realtime.busy_time import BusyTimes
+from emulator.runtime.realtime.session import Session
 from emulator.telemetry import names
 from trellis.v1 import control_pb2
 from trellis.v1.overlay import Goodbye
@@ -215,6 +217,9 @@ def test_a_host_in_real_time_has_messages_wait_as_well(tmp_path: Path) -> None:
         world.run(lambda: len(came) == 3)
     finally:
         world.close()
+    assert world.host.turns is not None
+    (told,) = world.host.turns.achieved.of_class
+    assert told.messages == 3 and 0.3 <= told.busy_ns * 1e-9 <= world.host.clock.now() - sent
     gaps = [after - before for before, after in zip([sent, *came], came, strict=False)]
     assert gaps[1:] == pytest.approx([0.1, 0.1], abs=0.02) and gaps[0] >= 0.1
 
@@ -226,6 +231,7 @@ def test_a_paused_peer_of_a_host_takes_its_time_for_each_message_when_it_goes_on
     try:
         world.add(2, listening(came))
         sender, slow = world.add(1, Parts), world.host.sessions[2]
+        sent = world.host.clock.now()
         sender.environment.send(2, Goodbye())
         world.pass_time(ONE_WAY + 0.02)
         slow.pause()
@@ -238,8 +244,34 @@ def test_a_paused_peer_of_a_host_takes_its_time_for_each_message_when_it_goes_on
     finally:
         world.close()
     assert came[0] - went_on > 0.1 and came[1] - came[0] > 0.25
+    assert world.host.turns is not None
+    (told,) = world.host.turns.achieved.of_class
+    assert told.messages == 2
+    assert 0.58 <= told.busy_ns * 1e-9 <= world.host.clock.now() - sent - 0.4, "the pause is left out"
 
 
+def test_a_peer_is_busy_from_a_message_or_from_the_one_before_it_until_its_handler_is_done(
+    tmp_path: Path,
+) -> None:
+    """Peer 1 has messages in hand from 10 to 18 and from 30 to 34 ms, and stands still for 3 ms of these."""
+    peers = BusyPeers(busy(classes=[QUICK, QUICK | {"name": "other", "message": "4 ms"}]), {1: 1})
+    world = World(tmp_path, busy=peers)
+    one, again, other = (Session(world.host, peer, 0, random.Random(0)) for peer in (1, 1, 2))
+    world.close()
+    times = BusyTimes(peers)
+    times.note(one, 10 * MS, 0, 14 * MS)
+    times.note(one, 11 * MS, 0, 18 * MS)
+    peers.pause(1, 31 * MS)
+    peers.go_on(1, 34 * MS)
+    times.note(one, 30 * MS, 0, 37 * MS)
+    times.note(other, 10 * MS, 0, 11 * MS)
+    times.note(again, 36 * MS, 3 * MS, 38 * MS)
+    quick, slow = times.of_class
+    assert (quick.messages, quick.busy_ns) == (1, 1 * MS)
+    assert (slow.messages, slow.busy_ns) == (4, 14 * MS), "what a new life has in hand is its own"
+
+
+QUICK = {"name": "quick", "share": 0.5, "message": "1 ms"}
 SLOW = {
     "classes": [
         {"name": "plain", "share": 0.9, "message": "50 us"},

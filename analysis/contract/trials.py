@@ -111,18 +111,19 @@ def trial_frame(spark: SparkSession, records: list[TrialRecord]) -> DataFrame:
 
     The columns are trial, serves, system, join_end_s, measure_start_s, measure_end_s, trial_end_s,
     interval_s, calm_until_s (a flash crowd, a crash or a fault, or the end of the measure phase), borders_s
-    (the times at which the measure phase or a fault begins, or a fault ends), has_faults.
+    (the times at which the measure phase or a fault begins, or a fault ends), has_faults. An attack that
+    does not last as long as the measure phase is a fault here.
     """
     rows = []
     for record in records:
-        phases = record.spec.phases
+        phases, episodes = record.spec.phases, record.spec.episodes.values()
         events = (record.spec.churn.flash_crowd, record.spec.churn.crash)
-        begin = [*(event.at for event in events if event), *(f.begins for f in record.spec.faults)]
+        begin = [*(event.at for event in events if event), *(each.begins for each in episodes)]
         calm = min(begin, default=phases.measure_end)
         times = (phases.join, phases.measure_start, phases.measure_end, phases.end, record.interval_s)
-        of_faults = {at for fault in record.spec.faults for at in (fault.begins, fault.ends) if isfinite(at)}
+        of_faults = {at for each in episodes for at in (each.begins, each.ends) if isfinite(at)}
         borders = sorted({phases.measure_start, *of_faults})
-        system, has_faults = record.spec.system.name, bool(record.spec.faults)
+        system, has_faults = record.spec.system.name, bool(episodes)
         rows.append((record.name, record.serves, system, *times, calm, borders, has_faults))
     # Rows of Arrow are at hand when Spark plans a query; it would read others with a job.
     return spark.createDataFrame(

@@ -1,4 +1,4 @@
-"""Measures of trials with faults: how long it takes until all is as it was before."""
+"""Measures of trials with faults or an attack for a time: how long it takes until all is as it was before."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _WITHIN = 0.01
 """The share by which a value may be worse than before the first fault to be as it was. A better one, which
 is a higher share or less maintenance, is back too."""
 _HOW = (
-    "From the end of a fault until an interval of the time series begins from which on {what} is at most 1 % "
-    "lower than before the first fault: in that interval, and in all until the next fault taken together. At "
-    "least the time until the next interval begins. The longest of all faults. Not measured if it is never "
-    "so after one of them, or if nothing was measured before."
+    "From the end of a fault, or of an attack, until an interval of the time series begins from which on "
+    "{what} is at most 1 % lower than before the first fault: in that interval, and in all until the next "
+    "fault taken together. At least the time until the next interval begins. The longest of all faults. Not "
+    "measured if it is never so after one of them, or if nothing was measured before."
 )
 _MEASURES = {
     "recovery_s": lower("Time until the hit ratio is back", "s", _HOW.format(what="the hit ratio")),
@@ -53,8 +53,8 @@ RECOVERS: Final = {"recovery_s": "hit_ratio", "lookup_recovery_s": "lookup_succe
 
 
 def recoveries(tables: Tables) -> DataFrame:
-    """Return the rows of the table `recoveries`, one for each fault that ends in quiet (table `faults`) while
-    its trial is measured.
+    """Return the rows of the table `recoveries`, one for each fault or attack that ends in quiet (table
+    `faults`) while its trial is measured.
 
     The columns are trial, fault, begins_s, ends_s, quiet_until_s, hit_ratio_before?, lookup_success_before?,
     maintenance_before? (messages/s of a peer), and the time (s) until each of the three is back: null where
@@ -132,4 +132,4 @@ RECOVERY = MeasureGroup(
     ),
     (_longest,),
 )
-"""The measures of trials that have faults."""
+"""The measures of trials that have faults, or an attack for a time."""

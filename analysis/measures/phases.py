@@ -1,8 +1,8 @@
-"""The measures before, during and after each fault of a trial, at all peers and in each region.
+"""The measures before, during and after each fault of a trial and its attack, at all peers and by region.
 
 The table `phases` has one row for each phase, region and measure that can be had of a part of a trial: fault
-(its name), phase ("before", "during" or "after"), begins_s, ends_s, region? (null for all peers), measure,
-unit, value?.
+(its name, or "attack"), phase ("before", "during" or "after"), begins_s, ends_s, region? (null for all
+peers), measure, unit, value?.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _PHASES = pa.schema(
 )
 _KEYS = ("fault", "begins_s", "phase", "region", "measure")
 Phase = tuple[str, str, Part]
-"""A fault, the side of it, and the part of the trial that this is."""
+"""A fault or the attack, the side of it, and the part of the trial that this is."""
 
 
 def write_phases(
@@ -48,7 +48,7 @@ def write_phases(
     about: Mapping[str, Measure],
     troubles: list[Trouble],
 ) -> DataFrame | None:
-    """Write the table, if any trial has faults, and return it.
+    """Write the table, if any trial has faults or an attack for a time, and return it.
 
     `about` has what is known of each measure. `troubles` gets reports of queries of packages that fail.
     """
@@ -66,21 +66,23 @@ def write_phases(
 
 
 def phases_of(record: TrialRecord) -> Iterator[Phase]:
-    """Yield the phases of each fault of a trial within its measure phase, at all peers and in each region.
+    """Yield the phases of each fault of a trial, and of its attack, within its measure phase, of all peers
+    and in each region.
 
-    A phase that would be empty, such as the time after a fault that lasts to the end, is left out.
+    A phase that would be empty, such as the time after a fault that lasts to the end, is left out. So is an
+    attack that lasts as long as the measure phase.
     """
     spec = record.spec
     regions = ("", *spec.network.peers_by_region(spec.peers))
-    for fault in spec.faults:
+    for name in spec.episodes:
         for side in _SIDES:
             try:
-                part = TrialPart(f"{side} {fault.name}", side, fault.name, 0.0, None)
+                part = TrialPart(f"{side} {name}", side, name, 0.0, None)
                 window = part.window(spec.phases.measured, spec.windows)
             except ValueError:
                 continue
             for region in regions:
-                yield fault.name, side, Part(record.name, window, region)
+                yield name, side, Part(record.name, window, region)
 
 
 def _rows(

@@ -1,4 +1,4 @@
-"""The section of the report that tells of the time before, during and after each fault."""
+"""The section of the report that tells of the time before, during and after each fault and the attack."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ from analysis.charts.results import Results
 from analysis.contract.figures import Block, Rows, Section, Text
 from analysis.measures.variant_results import estimate
 from analysis.report.over_seeds import mean_text, seeds, told
+from emulator.faults.spec import ATTACK
 
 _ABOUT = (
     "Events count where they were published, lookups and whatever else was asked for where it began: before "
     "a fault, while it lasts, and from its end on, within the measure phase. Other faults may hold in these "
     "times too. The table phases of the run has further measures."
 )
+_ATTACK = "What the attackers do stands among the faults, by the name attack."
 _RECOVERY = (
     "How long after the end of each fault values are at most 1 % worse than they were before the first "
     "one, and stay so until the next. A crash for ever counts as ended when it begins. Other faults that "
@@ -57,7 +59,8 @@ def _write(results: Results) -> Iterator[Block]:
                 of_fault.append((label if len(results.variants) > 1 else "", row))
     if not by_fault:
         return
-    yield Text(told(_ABOUT, results, "Numbers"))
+    about = f"{_ABOUT} {_ATTACK}" if ATTACK in by_fault else _ABOUT
+    yield Text(told(about, results, "Numbers"))
     yield from _recovery(results, by_fault)
     for fault, rows in sorted(by_fault.items(), key=lambda each: _begin(each[1])):
         yield Text(f"{fault}: {_when(rows)}.")
@@ -201,4 +204,4 @@ def _back(rows: Sequence[Mapping[str, Any]], before: str, since: str) -> str:
     return "; ".join(part for part in (after, f"not in {never} of {len(known)}" if never else "") if part)
 
 
-BY_FAULT: Final = Section("Before, during and after faults", _write, "Phases", "phases")
+BY_FAULT: Final = Section("Before, during and after faults and attacks", _write, "Phases", "phases")

@@ -14,6 +14,7 @@ from analysis.charts.time_line import Mark, Moves
 from analysis.contract.figures import Chart, Figure
 from analysis.report.figures_shown import drawn
 from analysis.report.over_seeds import mean_points, seeds, told
+from emulator.faults.spec import ATTACK
 from emulator.files.quantities import parse_duration
 
 _DECIDING: Final = ("churn", "peers", "phases", "faults")
@@ -98,7 +99,13 @@ def moments_of(results: Results, variant: Mapping[str, Any]) -> Iterator[Mark]:
     for fault in experiment.get("faults") or []:
         yield _mark(fault["name"], fault)
     if attackers := experiment.get("attackers"):
-        yield _mark("attackers", attackers)
+        yield _mark(ATTACK, {**attackers, **_below("attackers", experiment)})
+
+
+def _below(key: str, experiment: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a variant has below a key of the experiment, by the rest of its dotted keys."""
+    start = f"{key}."
+    return {name.removeprefix(start): it for name, it in experiment.items() if name.startswith(start)}
 
 
 def moves(results: Results) -> list[Moves]:

@@ -141,7 +141,7 @@ def _read(
     tables["roles"] = roles(spark, records)
     if any(record.spec.attackers is not None for record in records):
         tables["attackers"] = attackers(spark, records)
-    if any(record.spec.faults for record in records):
+    if any(record.spec.episodes for record in records):
         tables["faults"] = faults(spark, records)
     return tables
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Union
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, Union
 
 from pydantic import BeforeValidator, Field, create_model
 
@@ -77,6 +77,10 @@ class Window(_Timed):
         return [("at", f"{self.begins:g} s, but the trial ends at {trial_end:g} s. Begin earlier")]
 
 
+ATTACK: Final = "attack"
+"""The name of what a trial's attackers do, where faults have names."""
+
+
 class AttackersSpec(Window, Group):
     """The peers that behave badly, and what they do."""
 
@@ -87,6 +91,15 @@ class AttackersSpec(Window, Group):
     near: Target | None = Field(None, description="around whose identifier their own are")
 
     LATER: ClassVar[tuple[str, ...]] = (*Group.LATER, "identities", "near")
+
+    @property
+    def name(self) -> str:
+        return ATTACK
+
+    @property
+    def kind(self) -> str:
+        """The kind of their behaviour."""
+        return str(getattr(self.behaviour, "kind"))  # noqa: B009 - each subclass has the field
 
     @property
     def spared(self) -> set[int]:

@@ -31,6 +31,15 @@ class BusyPeers:
         self._stood: dict[int, int] = {}
         """The time for which each peer that has been paused stood still."""
 
+    @property
+    def classes(self) -> int:
+        """The number of classes of peers."""
+        return len(self._times)
+
+    def class_of(self, peer: int) -> int:
+        """Return the index of the class of a peer."""
+        return self._classes.get(peer, 0)
+
     def handled_at(self, peer: int, session: int, now: int) -> int:
         """Return when the peer, in this session, has handled a message that reaches it now.
 

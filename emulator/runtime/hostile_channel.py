@@ -14,6 +14,7 @@ from emulator.contract.mistakes import code_of
 from emulator.contract.protocol import M, Timer
 from emulator.contract.random_streams import stream
 from emulator.messages.message import Message
+from emulator.runtime.attack_counts import DROPPED, MADE, AttackCounts, AttackedMessage
 from emulator.runtime.peer_channels import Channel, Life
 from emulator.runtime.pending_requests import PendingRequest
 
@@ -21,29 +22,51 @@ OBSERVATION = "attack"
 """The first word of the observations that tell of attacks; the second is the kind of attack."""
 
 
-def make_hostile(life: Life, model: AttackModel, seed: int, begins: float, ends: float) -> None:
+def make_hostile(
+    life: Life,
+    model: AttackModel,
+    seed: int,
+    begins: float,
+    ends: float,
+    counts: AttackCounts | None = None,
+) -> None:
     """Have all channels of a life be hostile, while trial time is from `begins` to `ends` (s).
 
     To be called before the life has a channel. The attack has a random stream of its own, so that the
-    protocol draws what it would draw without.
+    protocol draws what it would draw without. What it does is counted in `counts`.
     """
     random = stream(seed, "attacker", life.peer, life.session)
-    life.new_channel = partial(_hostile, model=model, random=random, begins=begins, ends=ends)
+    given = AttackCounts() if counts is None else counts
+    life.new_channel = partial(_hostile, model=model, random=random, begins=begins, ends=ends, counts=given)
 
 
 def _hostile(
-    life: Life, name: str, model: AttackModel, random: Random, begins: float, ends: float
+    life: Life,
+    name: str,
+    model: AttackModel,
+    random: Random,
+    begins: float,
+    ends: float,
+    counts: AttackCounts,
 ) -> Channel:
-    return HostileChannel(life, name, model, random, begins, ends)
+    return HostileChannel(life, name, model, random, begins, ends, counts)
 
 
 class HostileChannel(Channel):
     """The environment of one component of an attacker."""
 
     def __init__(
-        self, life: Life, name: str, model: AttackModel, random: Random, begins: float, ends: float
+        self,
+        life: Life,
+        name: str,
+        model: AttackModel,
+        random: Random,
+        begins: float,
+        ends: float,
+        counts: AttackCounts,
     ) -> None:
         super().__init__(life, name)
+        self.counts = counts
         self._begins = begins
         self._ends = ends
         self._asked_by = -1
@@ -57,7 +80,10 @@ class HostileChannel(Channel):
 
     def attacks(self) -> bool:
         """Return whether the peer behaves badly now."""
-        return self._begins <= self.now < self._ends
+        if not self._begins <= self.now < self._ends:
+            return False
+        self.counts.peers.add(self.peer)
+        return True
 
     def tell(self, receiver: int) -> None:
         """Record that the attack has changed what goes to `receiver`."""
@@ -142,6 +168,7 @@ class HostileChannel(Channel):
         self, handler: Callable[[int, M], None], sender: int, message: M, request: bool = False
     ) -> None:
         if self.attacks() and not self._attack.receives(sender, message, request):
+            self.counts.messages[DROPPED] += 1
             self.tell(sender)
             return
         self._asked_by, self._handled = sender, type(message)
@@ -155,7 +182,9 @@ class HostileChannel(Channel):
             context = self.life.context()
             own = context is not None and context.depth == 0
             sending = Sending(peer, message, own, self._asked_by, self._handled)
-            if not self._attack.sends(sending, send):
+            attacked = AttackedMessage(self.counts, message, send)
+            if not self._attack.sends(sending, attacked.send):
+                attacked.withhold()
                 self.tell(peer)
                 return
         send(message)
@@ -176,6 +205,7 @@ class _Surroundings(AttackerEnvironment):
     def send(self, peer: int, message: Message) -> None:
         channel = self._channel
         if channel.attacks():
+            channel.counts.messages[MADE] += 1
             channel.tell(peer)
             channel.send_plainly(peer, message)
 

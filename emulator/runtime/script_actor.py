@@ -18,6 +18,7 @@ from emulator.contract.protocol import Application, Environment, Event, Outcome
 from emulator.contract.random_streams import stream
 from emulator.contract.workload import Holding, Operation, WorkloadKind
 from emulator.faults.spec import AttackersSpec
+from emulator.runtime.attack_counts import AttackCounts
 from emulator.runtime.hostile_channel import make_hostile
 from emulator.runtime.peer_channels import Channel, Life
 from emulator.runtime.script import GiveUp, Join, Leave, Script, TakeUp
@@ -155,7 +156,9 @@ class ScriptActor:
         self._kind = kind
         self._create = create
         self._seed = seed
-        self._attackers = attackers
+        self.attackers = None if attackers is None else (attackers, script.attackers, AttackCounts())
+        """The part of the experiment that asks for attackers, their peers, and the counts of what they did;
+        None if there are none."""
         self._random: dict[int, Random] = {}
 
     def join(self, peer: int, join: Join, contacts: Sequence[int]) -> None:
@@ -170,9 +173,9 @@ class ScriptActor:
         life = world.new_life(peer, join.session, random, script.role(peer))
         if script.keeps_states:
             life.taken = {}
-        attackers = self._attackers
-        if attackers is not None and peer in script.attackers:
-            make_hostile(life, attackers.behaviour, self._seed, attackers.begins, attackers.ends)
+        if self.attackers is not None and peer in script.attackers:
+            asked, _, counts = self.attackers
+            make_hostile(life, asked.behaviour, self._seed, asked.begins, asked.ends, counts)
             life.identifier = script.identifiers.get(peer, life.identifier)
         try:
             protocol = self._made(life)

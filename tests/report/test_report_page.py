@@ -340,7 +340,7 @@ def test_what_was_not_measured_or_not_told_by_all_is_not_zero(make_run: MakeRun)
     assert "of those that told" in text
 
 
-def test_faults_are_told_over_all_hosts_of_a_trial(make_run: MakeRun) -> None:
+def test_faults_attacks_and_busy_times_of_hosts_are_told_of_a_trial(make_run: MakeRun) -> None:
     run = make_run()
     summary = json.loads(run.summary.read_text())
     split = {"name": "split", "kind": "partition", "asked_begin_s": 40.0, "asked_end_s": 50.0, "waited": 0}
@@ -350,11 +350,18 @@ def test_faults_are_told_over_all_hosts_of_a_trial(make_run: MakeRun) -> None:
         split | {"begun_s": 40.0, "ended_s": 49.996, "peers": 2, "messages": {"stopped": 1, "crossed": 0}},
         stopped | {"begun_s": 40.002, "ended_s": None, "peers": 1, "waited": 1200},
         stopped | {"begun_s": None, "ended_s": None, "peers": 0, "waited": 0},
+        split
+        | {"name": "attack", "kind": "delay", "begun_s": 40.003, "ended_s": 50.0, "peers": 4}
+        | {"messages": {"dropped": 2, "delayed": 31, "made": 0}},
     ]
+    slow = {"host": "host-0", "processing_class": "slow", "messages": 20, "asked_s": 0.4, "achieved_s": 0.5}
+    summary["trials"][0]["fidelity"]["processing"] = [slow]
     run.summary.write_text(json.dumps(summary))
     text = " ".join(Page(write_report(run)).text).replace("\N{NO-BREAK SPACE}", " ")
     assert "split partition 40 s 50 s 2 of 2 4 ms 5 8 stopped, 0 crossed" in text
     assert "stopped pause 40 s the end 1 of 2 2 ms 1 1,200 waited" in text
+    assert "attack delay 40 s 50 s 1 of 1 3 ms 4 2 dropped, 31 delayed" in text
+    assert "host-0 slow 20 0.4 s 0.5 s 20 ms 25 ms" in text
 
 
 def test_a_run_in_which_nothing_was_measured_has_a_report_with_the_reason(make_run: MakeRun) -> None:

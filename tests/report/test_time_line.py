@@ -92,7 +92,19 @@ def test_faults_and_attackers_of_variants_begin_with_the_trial_where_they_do_not
     first, second = results.variants[:2]
     first["values"]["faults"] = [{"name": "cut", "for": "15 s", "partition": {"share": 0.5}}]
     second["values"]["attackers"] = {"share": 0.2, "behaviour": "black-hole"}
-    assert {(mark.at, mark.text) for mark in moments(results)} >= {(0.0, "cut"), (0.0, "attackers")}
+    assert {(mark.at, mark.text) for mark in moments(results)} >= {(0.0, "cut"), (0.0, "attack")}
+
+
+def test_an_attack_for_a_time_is_a_band_in_charts_over_time_also_where_the_time_is_varied(
+    make_run: MakeRun,
+) -> None:
+    results = Results.read(make_run())
+    results.experiment["attackers"] = {"share": 0.2, "behaviour": "black-hole", "at": "80 s", "for": "20 s"}
+    results.variants[0]["values"]["attackers.for"] = "30 s"
+    assert {(mark.at, mark.until) for mark in moments(results) if mark.text == "attack"} == {
+        (80.0, 100.0),
+        (80.0, 110.0),
+    }
 
 
 def test_sessions_of_each_churn_stand_below_each_other(make_run: MakeRun) -> None:

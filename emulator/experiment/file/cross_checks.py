@@ -11,7 +11,7 @@ from emulator.contract.mistakes import code_of
 from emulator.experiment.file.size_limits import size_problems
 from emulator.experiment.file.spec import TrialSpec
 from emulator.faults.groups import Crowd
-from emulator.faults.spec import FaultSpec
+from emulator.faults.spec import ATTACK, FaultSpec
 from emulator.files.region_names import unknown_region
 from emulator.files.trace_error import TraceError
 from emulator.network.bandwidth_spec import Bandwidth
@@ -72,6 +72,8 @@ def check_plan_inputs(spec: TrialSpec, files: bool = True, has_network: bool = T
         found = fault.problems(crowd_of_all, spec.phases.end)
         if fault.name in names[:index]:
             found.append(("name", f'"{fault.name}" is the name of an earlier fault. Rename one'))
+        if fault.name == ATTACK and spec.attackers is not None:
+            found.append(("name", f'"{ATTACK}" is what `attackers` do. Give the fault another name'))
         found += _rate_problems(fault, spec.network.bandwidth) if has_network else []
         problems += [(f"faults.{index}.{key}", problem) for key, problem in found]
     if spec.attackers is not None:

@@ -37,7 +37,7 @@ class FidelityLimits(BaseModel):
         _FAULT_ERROR,
         gt=0,
         exclude_if=lambda given: given == _FAULT_ERROR,
-        description="begin and end of faults at hosts against those asked for, the longest",
+        description="begin and end of faults and of the attack at hosts against those asked for, the longest",
     )
     dropped_envelopes: int = Field(0, ge=0, description="messages that full queues dropped")
     lost_spans: int = Field(0, ge=0, description="spans that were recorded and not written")

@@ -11,8 +11,7 @@ from emulator.churn.spec import ChurnSpec
 from emulator.experiment.file.expectation import Expected
 from emulator.experiment.file.fidelity_limits import FidelityLimits
 from emulator.experiment.file.invariants_spec import InvariantsSpec
-from emulator.experiment.file.trial_part import ATTACK
-from emulator.faults.spec import AttackersSpec, FaultSpec, Window
+from emulator.faults.spec import ATTACK, AttackersSpec, FaultSpec, Window
 from emulator.files.quantities import Duration
 from emulator.network.processing_spec import Processing
 from emulator.network.spec import NetworkSpec
@@ -141,9 +140,20 @@ class TrialSpec(_Model):
 
     @property
     def windows(self) -> dict[str, Window]:
-        """The faults by name, and the attackers as `attack`, unless a fault has that name."""
+        """The faults by name, and the attackers as `attack`, which no fault is called then."""
         attack: dict[str, Window] = {} if self.attackers is None else {ATTACK: self.attackers}
         return attack | {fault.name: fault for fault in self.faults}
+
+    @property
+    def episodes(self) -> dict[str, Window]:
+        """The windows of which there is a time before or after in the measure phase: all faults, and the
+        attack unless it lasts as long as that phase or longer."""
+        start, end = self.phases.measured
+        return {
+            name: window
+            for name, window in self.windows.items()
+            if window is not self.attackers or window.begins > start or window.ends < end
+        }
 
     @property
     def interval(self) -> float:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from emulator.experiment.file.keys import suggestion
-from emulator.faults.spec import Window
+from emulator.faults.spec import ATTACK, Window
 from emulator.files.quantities import parse_duration
 
 _TIME = r"[0-9]+(?:\.[0-9]+)?\s*[a-z]+"
@@ -20,8 +20,6 @@ _FORM = re.compile(
 FORMS = (
     "before, during or after a fault, from 10 s after a fault, from 60 s, until 80 s, or from 60 s until 80 s"
 )
-ATTACK = "attack"
-"""The name by which a part names the trial's attack, unless a fault has that name."""
 
 
 @dataclass(frozen=True, slots=True)

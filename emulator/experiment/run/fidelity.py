@@ -16,17 +16,21 @@ from typing import Final
 
 from emulator.experiment.file.tolerance import Amount
 from emulator.experiment.run.link_report import BusyRate, LinkReport
+from emulator.experiment.run.processing_report import ProcessingReport
 from emulator.experiment.run.telemetry_totals import Written
 from emulator.faults.crossings import Crossing
 from emulator.faults.network_faults import AT_ITS_RATE
-from emulator.faults.spec import FaultSpec
+from emulator.faults.spec import AttackersSpec, FaultSpec
 
 INVARIANTS_BROKEN: Final = "invariants broken"
 """The name of the check that fails where a broken invariant has ended the trial."""
 _NAMED = 10
 """The most hosts that a reason names."""
-_TOLD_OF_MESSAGES = ("stopped", "delayed", "doubled", "damaged", AT_ITS_RATE, "crossed")
-"""The order in which a report tells what a fault did to messages."""
+_TOLD_OF_MESSAGES = (
+    *("stopped", "dropped", "delayed", "doubled", "repeated", "damaged", "changed", "made"),
+    *(AT_ITS_RATE, "crossed"),
+)
+"""The order in which a report tells what a fault or an attack did to messages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +95,7 @@ class HostReport:
 
 @dataclass(frozen=True, slots=True)
 class FaultReport:
-    """One fault, as it was asked for and as one host had it. Times are s of trial time."""
+    """One fault, or the attack, as it was asked for and as one host had it. Times are s of trial time."""
 
     name: str
     kind: str
@@ -103,14 +107,16 @@ class FaultReport:
     """None if it did not begin here, for example because the host was away."""
     ended_s: float | None
     peers: int
-    """The peers of this host that it hit: those that were up."""
+    """The peers of this host that it hit: those that were up. The attackers of this host that sent or got a
+    message while the attack lasted."""
     waited: int
     """The calls that waited at them until they went on, or the questions to the bootstrap service."""
     messages: dict[str, int] = field(default_factory=dict)
     """The numbers of messages, for `links` by the words "stopped", "delayed", "doubled" and "damaged" of what
     it did to those that peers of this host sent, and if it changes rates "at_its_rate" of those that they
     sent over these links; for a partition "stopped", and "crossed" of those that reached peers of this host
-    though they should not have. Empty for other kinds."""
+    though they should not have; for an attack "dropped", "delayed", "repeated", "changed" and "made" of what
+    attackers of this host did. Empty for other kinds."""
     crossing: Crossing | None = None
     """The first of those that crossed."""
     rates: list[BusyRate] = field(default_factory=list)
@@ -120,7 +126,7 @@ class FaultReport:
     @classmethod
     def of(
         cls,
-        spec: FaultSpec,
+        spec: FaultSpec | AttackersSpec,
         host: str,
         begun: float | None,
         ended: float | None,
@@ -130,7 +136,7 @@ class FaultReport:
         crossing: Crossing | None,
         rates: Sequence[BusyRate] = (),
     ) -> FaultReport:
-        """Return the report of a fault that began, ended (s of trial time), hit and did so at one host."""
+        """Return the report of a fault, or of an attack, that began, ended, hit and did so at one host."""
         asked_end = None if spec.ends == math.inf else spec.ends
         told = {what: messages[what] for what in _TOLD_OF_MESSAGES if what in messages}
         times = spec.begins, asked_end, begun, ended
@@ -180,6 +186,9 @@ class Fidelity:
     """The faults at each host."""
     links: list[LinkReport] = field(default_factory=list)
     """The use of links that have a bandwidth."""
+    processing: list[ProcessingReport] = field(default_factory=list)
+    """The time for which messages kept peers busy at each host. Empty, and not written, on the virtual clock,
+    where that is exact, and where messages take no time."""
     netem_refused: str = ""
     """The reasons why netem did not delay at hosts that may use it and were asked to. Empty, and not written,
     elsewhere."""
@@ -215,7 +224,7 @@ class Fidelity:
                 if not link[optional]:
                     del link[optional]
         for optional in (
-            "dropped", "faults", "links", "netem_refused", "rates_enforced_by", "rates_refused"
+            "dropped", "faults", "links", "processing", "netem_refused", "rates_enforced_by", "rates_refused"
         ):  # fmt: skip
             if not record[optional]:
                 del record[optional]

@@ -1,18 +1,19 @@
-"""The faults of a trial, as its hosts told of them."""
+"""The faults of a trial and its attack, as its hosts told of them."""
 
 from __future__ import annotations
 
+from emulator.experiment.file.spec import TrialSpec
 from emulator.experiment.run.fidelity import FaultReport
 from emulator.experiment.run.link_report import WAYS, BusyRate
 from emulator.faults.crossings import Crossing
-from emulator.faults.spec import FaultSpec
+from emulator.faults.spec import AttackersSpec, FaultSpec
 from emulator.fleet.coordinator.coordinator import Coordinator
 from trellis.v1 import control_pb2
 
 
 def fault_reports(coordinator: Coordinator) -> list[FaultReport]:
-    """Return what each host that finished told of each fault, in the order of the faults."""
-    faults = coordinator.spec.faults
+    """Return what each host that finished told of each fault, in their order, and of the attack."""
+    faults = actions(coordinator.spec)
     told = [
         (times, member.name)
         for member in coordinator.members.values()
@@ -35,9 +36,15 @@ def fault_reports(coordinator: Coordinator) -> list[FaultReport]:
     ]
 
 
-def _rates(fault: FaultSpec, times: control_pb2.FaultTimes) -> list[BusyRate]:
+def actions(spec: TrialSpec) -> list[FaultSpec | AttackersSpec]:
+    """Return what hosts tell of, by the index that they give: the faults, and the attack if there is one."""
+    return [*spec.faults, *([] if spec.attackers is None else [spec.attackers])]
+
+
+def _rates(fault: FaultSpec | AttackersSpec, times: control_pb2.FaultTimes) -> list[BusyRate]:
     """Return the rates of the links that the fault changes, as far as they were measured."""
-    asked = None if fault.links is None else fault.links.bandwidth
+    links = fault.links if isinstance(fault, FaultSpec) else None
+    asked = None if links is None else links.bandwidth
     if asked is None:
         return []
     return [

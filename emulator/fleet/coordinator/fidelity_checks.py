@@ -14,13 +14,13 @@ from emulator.experiment.run.fidelity import (
     allowed,
     crossings_check,
 )
-from emulator.faults.spec import OF_MESSAGES
 from emulator.files.input_facts import counted
 from emulator.fleet.coordinator.coordinator import CONTROLLER, Coordinator, listed
 from emulator.fleet.coordinator.fault_reports import fault_reports
 from emulator.fleet.coordinator.host_words import printable
 from emulator.fleet.coordinator.link_reports import rate_checks, reports_of_links
 from emulator.fleet.coordinator.members import Member
+from emulator.fleet.coordinator.processing_reports import processing_reports
 from emulator.fleet.host.kernel_rates import KERNEL
 from emulator.fleet.host.stop_signals import WORD
 from emulator.runtime.breaches import contract_check, is_checked
@@ -148,8 +148,7 @@ def judge(coordinator: Coordinator, versions: dict[str, str], early_end: str = "
     if faults:
         late = max((each.error_s for each in faults if each.error_s is not None), default=None)
         wall = None if late is None else late * scale
-        of_messages = any(each.kind in OF_MESSAGES for each in faults)
-        detail = f"faults{'' if of_messages else ' that stop peers'}, begin and end"
+        detail = f"begin and end of {listed([*dict.fromkeys(each.name for each in faults)])}"
         checks.append(in_time("fault time error, longest", wall, limits.fault_error, detail))
     if any(fault.partition for fault in coordinator.spec.faults):
         checks.append(crossings_check(faults))
@@ -192,6 +191,7 @@ def judge(coordinator: Coordinator, versions: dict[str, str], early_end: str = "
         dict(drops),
         faults,
         links,
+        processing_reports(coordinator),
         _together(result.netem_refused for result in results),
         _together(result.rates_enforced_by for result in results),
         _together(result.rates_refused for result in results),

@@ -36,6 +36,7 @@ def check_result(coordinator: Coordinator, result: control_pb2.HostFidelity) -> 
     uses = list(_uses(result))
     amounts |= {f"the busy time of {name}": use.busy_s for name, use in uses}
     amounts |= {f"the bits of {name}": use.busy_bits for name, use in uses}
+    amounts |= {f"the busy time of peers of class {n}": t.busy_s for n, t in enumerate(result.processing)}
     wrong = [f"{name} is {value}" for name, value in amounts.items() if not 0 <= value < math.inf]
     distributions = [(name, getattr(result, name)) for name in ("timer_lateness", "session_error")]
     distributions += [(f"the waits at {name}", use.waits) for name, use in uses]
@@ -48,6 +49,9 @@ def check_result(coordinator: Coordinator, result: control_pb2.HostFidelity) -> 
     links = 0 if bandwidth is None else 2 * len(bandwidth.all_classes())
     if len(result.links) not in (0, links):
         wrong.append(f"it told of {len(result.links)} sorts of links, but there are {links}")
+    classes = 0 if spec.processing is None else len(spec.processing.times_ns())
+    if len(result.processing) not in (0, classes):
+        wrong.append(f"it told of {len(result.processing)} classes of peers, but there are {classes}")
     most = len(spec.intervals()) - 1
     for index, use in enumerate(result.links):
         if len(use.past) > most or any(past.past for past in use.past):
@@ -56,8 +60,8 @@ def check_result(coordinator: Coordinator, result: control_pb2.HostFidelity) -> 
     strangers = {probe.sending_host for probe in result.probes if probe.sending_host >= hosts}
     wrong += [f"a probe came from host {index}, but there are {hosts}" for index in sorted(strangers)[:3]]
     for times in result.faults:
-        if times.fault >= len(spec.faults):
-            wrong.append(f"it told of fault {times.fault}, but there are {len(spec.faults)}")
+        if times.fault >= len(spec.windows):
+            wrong.append(f"it told of fault {times.fault}, but there are {len(spec.windows)}")
         elif not all(math.isfinite(at) for at in (times.begun_s, times.ended_s)):
             wrong.append(f"fault {times.fault} began or ended at no time")
         if len(times.rates) not in (0, 2):

@@ -76,10 +76,10 @@ class Host(SessionHost):
         self.shared: dict[object, object] = {}
         self.agenda = Agenda(clock, failed)
         self._marks = MessageMarks(clock, recorder)
-        self._turns = None
+        self.turns: Turns | None = None
         if busy is not None:
             end_turn = partial(self._go_on, self._handle)
-            self._turns = Turns(busy, clock, self.agenda, handle=end_turn, drop=self._marks.dropped)
+            self.turns = Turns(busy, clock, self.agenda, handle=end_turn, drop=self._marks.dropped)
         self.wire: Wire | None = None
         self.find_contacts = _no_contacts
         self.sessions: dict[int, Session] = {}
@@ -219,10 +219,10 @@ class Host(SessionHost):
 
     def _take_turn(self, session: Session, message: Message, passage: Passage) -> None:
         """Handle a message at once, or when it is its turn."""
-        if self._turns is None:
+        if self.turns is None:
             self._handle(session, message, passage)
         else:
-            self._turns.take(session, message, passage)
+            self.turns.take(session, message, passage)
 
     def _go_on(
         self, then: Then, session: Session, message: Message, passage: Passage, at: float = 0.0

@@ -61,7 +61,7 @@ class ScriptFollower(World):
         self._host = host
         self._script = script
         self._actor = ScriptActor(self, script, kind, create, seed, attackers)
-        self.faults = FaultActor(self, faults, hit, network_faults)
+        self.faults = FaultActor(self, faults, hit, network_faults, self._actor.attackers)
         self._clocks = own_clocks(faults, hit)
         self._track = track
         self._sessions_end_with_host = sessions_end_with_host

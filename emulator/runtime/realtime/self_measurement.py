@@ -66,6 +66,7 @@ class Observer:
         """Sum up what the emulation did at this host, at the end of the trial."""
         host = self._host
         rates = {change.fault: map(encode_use, change.use) for change in host.network.changes}
+        processing = [] if host.turns is None else host.turns.achieved.of_class
         return control_pb2.HostFidelity(
             timer_lateness=_encode(host.agenda.lateness),
             session_error=_encode(controller.session_error),
@@ -84,6 +85,10 @@ class Observer:
             memory_bytes=psutil.Process().memory_info().rss,
             written=told_of(host.recorder.written()),
             links=[encode_use(use) for use in host.network.link_use()],
+            processing=[
+                control_pb2.BusyTime(messages=time.messages, busy_s=time.busy_ns * 1e-9)
+                for time in processing
+            ],
             faults=[
                 control_pb2.FaultTimes(
                     fault=acted.index,

@@ -4,13 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import Final
 
 from emulator.messages.message import Message
 from emulator.network.busy_peers import PROCESSING_DROP, BusyPeers
 from emulator.runtime.realtime.agenda import Agenda
+from emulator.runtime.realtime.busy_time import BusyTimes
 from emulator.runtime.realtime.clock import TrialClock
 from emulator.runtime.realtime.sent_message import Passage
 from emulator.runtime.realtime.session import Session
+
+
+class _Turn:
+    """A message that waits for its turn. Times are ns of trial time."""
+
+    __slots__ = ("at_ns", "message", "passage", "reached_ns", "session", "stood_before_ns", "stood_ns")
+
+    def __init__(self, session: Session, message: Message, passage: Passage, now_ns: int, stood: int) -> None:
+        self.session: Final = session
+        self.message: Final = message
+        self.passage: Final = passage
+        self.reached_ns: Final = now_ns
+        """The time at which the message reached the peer."""
+        self.stood_before_ns: Final = stood
+        """For how long the peer had stood still by then."""
+        self.at_ns = now_ns
+        """The time at which the turn is to end."""
+        self.stood_ns = stood
+        """For how long the peer had stood still when that was known."""
 
 
 class Turns:
@@ -31,6 +52,8 @@ class Turns:
         self._agenda = agenda
         self._handle = handle
         self._drop = drop
+        self.achieved = BusyTimes(busy)
+        """The time for which messages kept the peers busy."""
 
     def take(self, session: Session, message: Message, passage: Passage) -> None:
         """Have a message wait for its turn. One that reaches a paused peer waits until the peer goes on."""
@@ -42,17 +65,22 @@ class Turns:
         if handled_ns < 0:
             self._drop(PROCESSING_DROP, session, message, passage)
         else:
-            self._wait(session, message, passage, handled_ns)
+            stood = self._busy.stood_still(session.peer)
+            self._wait(_Turn(session, message, passage, now_ns, stood), handled_ns)
 
-    def _wait(self, session: Session, message: Message, passage: Passage, at_ns: int) -> None:
-        stood = self._busy.stood_still(session.peer)
-        self._agenda.add(at_ns * 1e-9, self._end, session, message, passage, at_ns, stood)
+    def _wait(self, turn: _Turn, at_ns: int) -> None:
+        turn.at_ns, turn.stood_ns = at_ns, self._busy.stood_still(turn.session.peer)
+        self._agenda.add(at_ns * 1e-9, self._end, turn)
 
-    def _end(self, session: Session, message: Message, passage: Passage, at_ns: int, stood: int) -> None:
-        """End a turn, unless its peer stands still or has done so meanwhile, for `stood` (ns) before."""
+    def _end(self, turn: _Turn) -> None:
+        """End a turn, unless its peer stands still or has done so since the turn's end was known."""
+        session = turn.session
         if session.waiting is not None and not session.away:
-            session.waiting.append(partial(self._end, session, message, passage, at_ns, stood))
-        elif late_ns := self._busy.stood_still(session.peer) - stood:
-            self._wait(session, message, passage, at_ns + late_ns)
+            session.waiting.append(partial(self._end, turn))
+        elif late_ns := self._busy.stood_still(session.peer) - turn.stood_ns:
+            self._wait(turn, turn.at_ns + late_ns)
         else:
-            self._handle(session, message, passage)
+            is_handled = session.alive and not session.away
+            self._handle(session, turn.message, turn.passage)
+            if is_handled:
+                self.achieved.note(session, turn.reached_ns, turn.stood_before_ns, self._clock.now_ns())

@@ -86,13 +86,11 @@ class VirtualWorld(RowWorld):
         self.deliveries = DeliveryJudge(spec.system.name, plan, script, network, kind.holding is not None)
         self._actor = ScriptActor(self, script, kind, self._create, spec.seed, spec.attackers)
         hit = faults_hit(spec, plan)
-        self.faults = FaultActor(self, spec.faults, hit, self._faults) if spec.faults else None
-        """The actor of faults, None if no fault is asked for."""
+        self.faults = FaultActor(self, spec.faults, hit, self._faults, self._actor.attackers)
         self._clocks = own_clocks(spec.faults, hit)
         """The clocks of peers whose own clock is wrong."""
-        if self.faults is not None:
-            for at, call in self.faults.calls():
-                self.call_at(at, call)
+        for at, call in self.faults.calls():
+            self.call_at(at, call)
         for step in script.steps:
             self.call_at(step.at, partial(self._act, step))
 
@@ -104,8 +102,7 @@ class VirtualWorld(RowWorld):
         return self._tracker.contacts(peer)
 
     def answer_delay(self) -> float:
-        faults = self.faults
-        return CONTACTS_DELAY if faults is None else CONTACTS_DELAY + faults.wait(self.time + CONTACTS_DELAY)
+        return CONTACTS_DELAY + self.faults.wait(self.time + CONTACTS_DELAY)
 
     def trial_time(self) -> float:
         return self.time
@@ -385,15 +382,13 @@ class VirtualWorld(RowWorld):
         elif (life := self._lives[peer]) is None:
             return
         elif isinstance(action, GoDown):
-            assert self.faults is not None
             self.faults.take_down(life, action.fault)
         else:
             self._actor.leave(life, action)
 
     def _come_back(self, peer: int, action: ComeBack) -> None:
         """Have a peer go on with the state that it had, or join if it was not up when its fault began."""
-        faults = self.faults
-        if faults is not None and faults.bring_back(peer, action.session, action.fault):
+        if self.faults.bring_back(peer, action.session, action.fault):
             self.call_at(self.time, partial(self._actor.catch_up, peer))
         else:
             self._actor.join(peer, Join(action.session), self.contacts(peer))

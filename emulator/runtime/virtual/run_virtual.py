@@ -76,7 +76,7 @@ def run_virtual(spec: TrialSpec, plan: Plan, directory: TrialDirectory, report: 
     if watch is not None:
         watch.write(directory)
     broken = world.breaches.told()
-    faults = [acted.report(HOST) for acted in world.faults.acted] if world.faults else []
+    faults = [acted.report(HOST) for acted in world.faults.acted]
     partitions = any(fault.partition for fault in spec.faults)
     operations = operations_of(plan, spec.workload.kind)
     missed = allowed(
