@@ -18,7 +18,7 @@ from emulator.fleet.pods.churn_controller import run_churn
 from emulator.fleet.pods.kill_schedule import Pace
 from emulator.fleet.pods.kubernetes_api import PodsDenied, open_pods
 from emulator.fleet.pods.pod_reading import own_namespace
-from emulator.runtime.realtime.streams import OPTIONS
+from emulator.runtime.realtime.connecting import OPTIONS
 from emulator.telemetry.endpoint import open_channel
 from emulator.telemetry.exporter import Exporter
 from emulator.trust.credentials import NoCredentials

@@ -12,7 +12,7 @@ import pytest
 from realtime_world import ONE_WAY, UNREACHABLE_AFTER, Parts, World
 
 from emulator.messages.message import MAINTENANCE, Message
-from emulator.runtime.realtime import host
+from emulator.runtime.realtime import gathering, host
 from trellis.v1 import wire_pb2
 from trellis.v1.overlay import Goodbye, LookupRequest, Routed
 from trellis.v1.pubsub import EventData, Notification, Pull
@@ -88,13 +88,60 @@ def test_what_encloses_another_message_is_counted_by_the_kind_of_that_one(world:
     assert sent_by_first(world, lookup)[0] == 2
 
 
-def test_delay_counts_from_the_send_call_and_half_a_batch_is_taken_off(world: World) -> None:
+def test_delay_counts_from_the_send_call_and_a_batch_leaves_shortly_before_it_is_over(world: World) -> None:
     peer = world.join(0)
     peer.environment.send(3, Goodbye())
     world.run(until=lambda: world.wire.passages)
     (passage,) = world.wire.passages
     assert passage.due_ns - passage.sent_ns == pytest.approx(ONE_WAY * 1e9, abs=2)
-    assert world.host.clock.now_ns() >= passage.due_ns - host.GATHERING / 2 * 1e9
+    assert 0 < world.host.clock.wall(passage.due_ns * 1e-9) - passage.leave_by < ONE_WAY
+
+
+def test_a_message_to_another_host_is_given_to_the_link_shortly_before_it_is_due(tmp_path: Path) -> None:
+    world = World(tmp_path, latency={"kind": "constant", "rtt": "400 ms"})
+    world.join(0).environment.send(3, Goodbye())
+    world.run(until=lambda: world.wire.passages)
+    (passage,) = world.wire.passages
+    assert passage.due_ns * 1e-9 - gathering.AHEAD <= world.host.clock.now()
+    world.close()
+
+
+def from_another_host(world: World, seconds: float, receiver: int = 0) -> wire_pb2.Envelope:
+    """Return an envelope of peer 3 that is due in so many seconds."""
+    due = world.host.clock.now() + seconds
+    kind, payload = Goodbye.NAME, Goodbye().encode()
+    return wire_pb2.Envelope(sender=3, receiver=receiver, type=kind, payload=payload, due_ns=int(due * 1e9))
+
+
+def test_a_message_that_comes_early_waits_until_it_is_due(world: World) -> None:
+    peer = world.add(0, Parts)
+    early = from_another_host(world, 0.1)
+    world.host.receive(wire_pb2.Batch(host=1, envelopes=[early]))
+    assert not peer.heard
+    world.run(until=lambda: peer.heard)
+    assert world.host.clock.now() >= early.due_ns * 1e-9
+
+
+def test_a_message_that_comes_late_or_was_delayed_by_the_kernel_is_handled_at_once(world: World) -> None:
+    peer = world.add(0, Parts)
+    world.host.receive(wire_pb2.Batch(host=1, envelopes=[from_another_host(world, 0.0)]))
+    assert len(peer.heard) == 1
+    world.host._in_kernel = True
+    world.host.receive(wire_pb2.Batch(host=1, envelopes=[from_another_host(world, 100.0)]))
+    assert len(peer.heard) == 2
+
+
+def test_early_messages_are_dropped_and_counted_beyond_the_most_that_may_wait(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(host, "_WAITING_LIMIT", 2)
+    peer = world.add(0, Parts)
+    early = [from_another_host(world, 0.1) for _ in range(3)]
+    world.host.receive(wire_pb2.Batch(host=1, envelopes=early))
+    assert world.host.dropped == {"delay line full": 1}
+    world.run(until=lambda: len(peer.heard) == 2)
+    world.host.receive(wire_pb2.Batch(host=1, envelopes=[from_another_host(world, 0.1)]))
+    world.run(until=lambda: len(peer.heard) == 3)
 
 
 def test_a_peer_that_is_down_is_noticed_after_the_time_out_and_not_before(world: World) -> None:

@@ -13,6 +13,7 @@ import pytest
 
 from emulator.messages.catalogue import decode
 from emulator.runtime.realtime import streams
+from emulator.runtime.realtime.connecting import OPTIONS
 from emulator.runtime.realtime.sent_message import Parcel, Passage
 from emulator.runtime.realtime.streams import Links, LinksService
 from trellis.v1 import wire_pb2, wire_pb2_grpc
@@ -27,12 +28,16 @@ class FakeHost:
     def __init__(self, index: int) -> None:
         self.index = index
         self.received: list[wire_pb2.Envelope] = []
+        self.batches: list[int] = []
+        """The number of envelopes in each batch that had some."""
         self.given_up: list[Passage] = []
         self.dropped: dict[str, int] = {"link full": 0}
         self.wire: Any = None
 
     def receive(self, batch: wire_pb2.Batch) -> None:
         self.received.extend(batch.envelopes)
+        if batch.envelopes:
+            self.batches.append(len(batch.envelopes))
 
     def give_up(self, passages: Sequence[Passage]) -> None:
         self.given_up.extend(passages)
@@ -56,7 +61,7 @@ async def until(condition: Callable[[], Any], limit: float = 10.0) -> None:
 
 @asynccontextmanager
 async def listening(host: FakeHost, address: str = "127.0.0.1:0") -> AsyncIterator[tuple[Any, str]]:
-    server = grpc.aio.server(options=streams.OPTIONS)
+    server = grpc.aio.server(options=OPTIONS)
     service = LinksService()
     service.links = answers = Links(host, [_NOWHERE, _NOWHERE])  # type: ignore[arg-type]
     wire_pb2_grpc.add_LinksServicer_to_server(service, server)  # type: ignore[no-untyped-call]
@@ -90,6 +95,40 @@ def test_envelopes_arrive_in_order_and_whole() -> None:
         assert decode(first.type, first.payload) == EventData(payload=b"payload")
         assert (first.channel, first.request) == ("part", 7)
         assert not here.given_up
+
+    asyncio.run(live())
+
+
+def test_a_batch_leaves_when_its_most_urgent_message_has_to_and_takes_all_others_along() -> None:
+    async def live() -> None:
+        here, there = FakeHost(0), FakeHost(1)
+        async with listening(there) as (_, address), linked(here, address) as mine:
+            mine.offer(1, passage(0))
+            await until(lambda: there.received)
+            now = time.monotonic()
+            for number, seconds in enumerate((5.0, 0.2, 3.0)):
+                waiting = passage(number)
+                waiting.leave_by = now + seconds
+                mine.offer(1, waiting)
+            await asyncio.sleep(0.1)
+            assert there.batches == [1]
+            await until(lambda: len(there.received) == 4)
+            assert time.monotonic() >= now + 0.2
+            assert there.batches == [1, 3]
+            mine.offer(1, passage(4))
+            await until(lambda: there.batches == [1, 3, 1])
+
+    asyncio.run(live())
+
+
+def test_what_the_other_host_took_is_told_although_nothing_is_sent_back() -> None:
+    async def live() -> None:
+        here, there = FakeHost(0), FakeHost(1)
+        async with listening(there) as (_, address), linked(here, address) as mine:
+            mine.offer(1, passage(0))
+            await until(lambda: there.received)
+            assert unsettled(mine) == 1
+            await until(lambda: not unsettled(mine), 2.0)
 
     asyncio.run(live())
 

@@ -9,7 +9,7 @@ import pytest
 from realtime_world import ONE_WAY, Parts, World
 
 from emulator.contract.protocol import Event, TopicInterest
-from emulator.runtime.realtime import host
+from emulator.runtime.realtime import sent_message
 from trellis.v1.overlay import Goodbye
 from trellis.v1.pubsub import EventData
 
@@ -99,13 +99,13 @@ def test_a_trace_context_survives_the_wire(world: World) -> None:
     (root,) = world.spans()
     identity = (root.trace_id, int.from_bytes(root.span_id, "little"))
     assert (trace.trace_id, trace.span_id, trace.depth) == (*identity, 1)
-    read = host.read_context(envelope)
+    read = sent_message.read_context(envelope)
     assert read is not None
     assert (read.depth, read.topic, read.event) == (0, 0, 0)
     assert read.began_ns == trace.began_ns and trace.HasField("began_ns")
     trace.ClearField("began_ns")
     trace.ClearField("topic")
     trace.ClearField("event")
-    read = host.read_context(envelope)
+    read = sent_message.read_context(envelope)
     assert read is not None
     assert (read.topic, read.event, read.began_ns) == (None, -1, -1)

@@ -18,7 +18,8 @@ from emulator.experiment.plan.draw_plan import draw_plan
 from emulator.fleet.coordinator.authorization import Trust
 from emulator.fleet.coordinator.coordinator import Coordinator
 from emulator.fleet.coordinator.service import CoordinatorService
-from emulator.runtime.realtime.streams import OPTIONS, LinksService
+from emulator.runtime.realtime.connecting import OPTIONS
+from emulator.runtime.realtime.streams import LinksService
 from emulator.trust.credentials import (
     AUTHORIZATION,
     OPEN,

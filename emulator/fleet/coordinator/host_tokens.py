@@ -16,7 +16,7 @@ import grpc
 import grpc.aio
 
 from emulator.files.damage import DamagedFile
-from emulator.runtime.realtime.streams import OPTIONS
+from emulator.runtime.realtime.connecting import OPTIONS
 from emulator.trust.credentials import START, Credentials
 from emulator.trust.interceptor import answering
 from emulator.trust.proof import digest, prove

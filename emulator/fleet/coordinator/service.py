@@ -15,7 +15,7 @@ from emulator.fleet.coordinator.host_words import check_killed, check_peers, che
 from emulator.fleet.coordinator.journal import Journal
 from emulator.fleet.coordinator.requests import Requests
 from emulator.runtime.realtime.clock import unix_ns
-from emulator.runtime.realtime.streams import OPTIONS
+from emulator.runtime.realtime.connecting import OPTIONS
 from emulator.tracing import spans
 from emulator.tracing.tracer import Attributes
 from emulator.trust.refusals import Refusals

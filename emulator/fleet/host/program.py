@@ -18,7 +18,8 @@ import grpc.aio
 from emulator.fleet.host.delay_enforcement import Enforcement
 from emulator.fleet.host.member import AWAY, Membership, TrialGone, own_versions
 from emulator.runtime.realtime.clock import unix_ns
-from emulator.runtime.realtime.streams import OPTIONS, LinksService
+from emulator.runtime.realtime.connecting import OPTIONS
+from emulator.runtime.realtime.streams import LinksService
 from emulator.telemetry.recorder import SinkFactory
 from emulator.tracing import log_lines, spans
 from emulator.trust.credentials import OPEN, Credentials

@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
 from random import Random
-from typing import Final
 
 from emulator.contract.mistakes import handled
 from emulator.contract.protocol import Outcome
@@ -26,11 +25,12 @@ from emulator.runtime.realtime.agenda import Agenda
 from emulator.runtime.realtime.clock import TrialClock
 from emulator.runtime.realtime.decoding import A_PEER, Decoder
 from emulator.runtime.realtime.fault_line import FaultLine
+from emulator.runtime.realtime.gathering import AHEAD, in_time, unhurried
 from emulator.runtime.realtime.link_line import LinkLine
 from emulator.runtime.realtime.message_marks import MessageMarks
 from emulator.runtime.realtime.outcome_counts import OutcomeCounts
 from emulator.runtime.realtime.probes import Probes
-from emulator.runtime.realtime.sent_message import PROBE, Parcel, Passage, Wire, fault_of, read_context
+from emulator.runtime.realtime.sent_message import PROBE, Parcel, Passage, Wire, fault_of, passage_of
 from emulator.runtime.realtime.session import Session, SessionHost
 from emulator.runtime.realtime.turns import Turns
 from emulator.telemetry import names
@@ -38,8 +38,6 @@ from emulator.telemetry.context import TraceContext
 from emulator.telemetry.recorder import Recorder
 from trellis.v1 import wire_pb2
 
-GATHERING: Final = 0.008
-"""The wall seconds for which messages to one host are gathered into a batch."""
 _WAITING_LIMIT = 500_000
 """The most messages that may wait at a host for their time; messages beyond are dropped and counted."""
 
@@ -94,8 +92,8 @@ class Host(SessionHost):
         self.dropped: Counter[str] = Counter()
         """The envelopes that the emulation lost without being asked to, by cause."""
         self.probes = Probes(host_of, clock)
-        self._head_start = GATHERING / 2 / clock.scale
-        """The trial seconds by which a message to another host leaves early, as batches are late."""
+        self._ahead = AHEAD / clock.scale
+        """The trial seconds before it is due at which a message to another host may leave."""
         self._in_kernel = in_kernel
         self._line = LinkLine(network, self.agenda, clock)
         self._faults = FaultLine(faults, network, clock, random, recorder, self._go)
@@ -147,8 +145,7 @@ class Host(SessionHost):
                 channel.count_lost(peer, message, context, self.recorder)
             self._line.go(sender, peer, leaves, message, None)
             return
-        if self._waiting >= _WAITING_LIMIT:
-            self.dropped["delay line full"] += 1
+        if not self._has_room():
             return
         parcel = self._parcel
         if parcel is None or parcel.message is not message:
@@ -172,12 +169,16 @@ class Host(SessionHost):
     def receive(self, batch: wire_pb2.Batch) -> None:
         """Handle what another host sent."""
         try:
+            now_ns = self.clock.now_ns()
             for envelope in batch.envelopes:
                 fault = fault_of(envelope, self.host_of, self.index)
                 if fault:
                     self.dropped[fault] += 1
-                else:
+                elif self._in_kernel or envelope.bounced or envelope.due_ns <= now_ns:
                     self._open(envelope)
+                elif self._has_room():
+                    self._waiting += 1
+                    self.agenda.add(envelope.due_ns * 1e-9, self._open_in_time, envelope)
         except Exception as error:
             self.fail(error)
 
@@ -241,8 +242,7 @@ class Host(SessionHost):
         if self.host_of[passage.receiver] == self.index:
             self.agenda.add(due, self._arrive, passage)
             return
-        in_kernel = self._in_kernel
-        early = self.network.one_way(passage.sender, passage.receiver) if in_kernel else self._head_start
+        early = self.network.one_way(passage.sender, passage.receiver) if self._in_kernel else self._ahead
         self.agenda.add(due - early, self._depart, passage)
 
     def _depart(self, passage: Passage) -> None:
@@ -250,6 +250,7 @@ class Host(SessionHost):
         self._line.passed(passage.departure)
         self.sent_to_other_hosts += 1
         passage.encode(self.breaches.system, self.clock.now())
+        passage.leave_by = unhurried() if self._in_kernel else in_time(self.clock, passage.due_ns)
         if self.wire is not None:
             self.wire.offer(self.host_of[passage.receiver], passage)
 
@@ -267,19 +268,20 @@ class Host(SessionHost):
         else:
             self._reach(session, parcel.message, passage)
 
+    def _has_room(self) -> bool:
+        """Return whether one more message can wait here; one that cannot is counted as dropped."""
+        if self._waiting < _WAITING_LIMIT:
+            return True
+        self.dropped["delay line full"] += 1
+        return False
+
+    def _open_in_time(self, envelope: wire_pb2.Envelope) -> None:
+        """Handle an envelope that came early, now that it is due."""
+        self._waiting -= 1
+        self._open(envelope)
+
     def _open(self, envelope: wire_pb2.Envelope) -> None:
-        kind = envelope.type
-        passage = Passage(
-            envelope.sender,
-            envelope.receiver,
-            None,
-            envelope.channel,
-            envelope.request,
-            envelope.sent_ns,
-            envelope.due_ns,
-            read_context(envelope),
-            damaged=envelope.damaged,
-        )
+        kind, passage = envelope.type, passage_of(envelope)
         if envelope.bounced:
             passage.bytes_back = envelope.size
             self._report_unreachable(passage)
@@ -307,7 +309,7 @@ class Host(SessionHost):
             self._report_unreachable(passage)
         elif self.wire is not None:
             self.bounced += 1
-            passage.bounced = True
+            passage.bounced, passage.leave_by = True, unhurried()
             self.wire.offer(self.host_of[passage.sender], passage)
 
     def _handle(self, session: Session, message: Message, passage: Passage) -> None:

@@ -48,6 +48,7 @@ class Passage:
         "damaged",
         "departure",
         "due_ns",
+        "leave_by",
         "parcel",
         "receiver",
         "request",
@@ -87,6 +88,8 @@ class Passage:
         """The bytes of a message that comes back because it found its receiver down, else -1."""
         self.damaged = damaged
         """This is true if a fault damages the message on its way, so that its receiver refuses it."""
+        self.leave_by = 0.0
+        """The monotonic time (s) until which it may wait for others that go to the same host."""
         self.departure: Departure | None = None
         """Its departure from its sender's up link, if the rate of that is measured."""
 
@@ -170,6 +173,21 @@ def read_context(envelope: wire_pb2.Envelope) -> TraceContext | None:
         trace.topic if trace.HasField("topic") else None,
         trace.event if trace.HasField("event") else -1,
         trace.began_ns if trace.HasField("began_ns") else -1,
+    )
+
+
+def passage_of(envelope: wire_pb2.Envelope) -> Passage:
+    """Return the passage of an envelope, without its message."""
+    return Passage(
+        envelope.sender,
+        envelope.receiver,
+        None,
+        envelope.channel,
+        envelope.request,
+        envelope.sent_ns,
+        envelope.due_ns,
+        read_context(envelope),
+        damaged=envelope.damaged,
     )
 
 

@@ -14,7 +14,9 @@ from typing import Any
 import grpc
 import grpc.aio
 
-from emulator.runtime.realtime.host import GATHERING, Host
+from emulator.runtime.realtime.connecting import OPTIONS, connect
+from emulator.runtime.realtime.gathering import AHEAD, Gathering
+from emulator.runtime.realtime.host import Host
 from emulator.runtime.realtime.ledger import Ledger
 from emulator.runtime.realtime.sent_message import Passage, Wire
 from emulator.trust.credentials import OPEN, Credentials
@@ -31,8 +33,6 @@ _CONNECT_LIMIT = 20.0
 """The wall seconds after which an attempt fails at a host that does not even refuse."""
 _SETTLING = 0.25
 """The wall seconds after which a host tells the other one what it has taken from a stream."""
-_KEEPALIVE = (10_000, 10_000)
-"""The ms after which a silent connection is asked whether it lives, and those that an answer may take."""
 _IDLE = 30.0
 """A stream is closed after this many wall seconds without traffic either way; an open one takes 150 KiB."""
 
@@ -42,34 +42,9 @@ Stream = Any
 _BROKEN = (grpc.RpcError, grpc.aio.BaseError, asyncio.InvalidStateError)
 """The exceptions that writing to a stream raises when it has ended."""
 
-OPTIONS: list[tuple[str, Any]] = [
-    ("grpc.max_receive_message_length", 256 << 20),
-    ("grpc.max_send_message_length", 256 << 20),
-    ("grpc.use_local_subchannel_pool", 1),
-    ("grpc.so_reuseport", 0),
-    ("grpc.initial_reconnect_backoff_ms", 250),
-    ("grpc.max_reconnect_backoff_ms", 2000),
-    ("grpc.keepalive_time_ms", _KEEPALIVE[0]),
-    ("grpc.keepalive_timeout_ms", _KEEPALIVE[1]),
-    ("grpc.http2.max_pings_without_data", 0),
-    ("grpc.http2.min_ping_interval_without_data_ms", _KEEPALIVE[0] // 2),
-    ("grpc.http2.min_recv_ping_interval_without_data_ms", _KEEPALIVE[0] // 2),
-]
-"""The options of every server and channel between hosts and coordinator."""
-
 
 def _ready(host: int, address: str) -> None:
     """Do nothing: the link to a host needs no preparation."""
-
-
-async def _connect(channel: grpc.aio.Channel) -> None:
-    """Wait until the channel is connected. Raises ConnectionError as soon as an attempt has failed."""
-    state = channel.get_state(try_to_connect=True)
-    while state is not grpc.ChannelConnectivity.READY:
-        if state is grpc.ChannelConnectivity.TRANSIENT_FAILURE:
-            raise ConnectionError("the host does not listen")
-        await channel.wait_for_state_change(state)
-        state = channel.get_state(try_to_connect=True)
 
 
 class _Link:
@@ -83,6 +58,7 @@ class _Link:
         self._address = address
         self._credentials = credentials
         self._queue: list[Passage] = []
+        self._gathering = Gathering()
         self._wanted = asyncio.Event()
         self._accepted: Stream | None = None
         self._answering = asyncio.Lock()
@@ -101,7 +77,7 @@ class _Link:
             self._host.dropped["link full"] += 1
         else:
             self._queue.append(passage)
-            self._work()
+            self._work(passage.leave_by)
 
     def hear(self, stream: Stream, batch: wire_pb2.Batch) -> None:
         """Take note of a batch that came over a stream, and have the other host told of it soon."""
@@ -145,8 +121,9 @@ class _Link:
         self.stop()
         self._host.give_up([*left, *self._queue])
 
-    def _work(self) -> None:
-        """Have a task send what there is to send."""
+    def _work(self, by: float) -> None:
+        """Have a task send what there is to send by this monotonic time (s)."""
+        self._gathering.end_by(by)
         self._wanted.set()
         if self._task is None:
             self._task = asyncio.get_running_loop().create_task(self._run())
@@ -162,13 +139,15 @@ class _Link:
 
     def _acknowledge(self, stream: Stream) -> None:
         if (ledger := self._ledgers.get(stream)) is not None and ledger.owes:
-            self._work()
+            self._work(asyncio.get_running_loop().time() + AHEAD)
 
     def _owes(self, stream: Stream | None) -> bool:
         return stream is not None and (found := self._ledgers.get(stream)) is not None and found.owes
 
     def _settle(self, stream: Stream, broken: bool) -> None:
-        """Forget a stream that has ended; what may have been lost with it is given up."""
+        """Forget a stream that has ended; what may have been lost with it is given up. Nothing waits any
+        longer for others to leave with it."""
+        self._gathering.end_by(0.0)
         ledger = self._ledgers.pop(stream, None)
         if ledger is not None and broken:
             self._host.give_up(ledger.unsettled())
@@ -184,9 +163,9 @@ class _Link:
 
     async def _answer(self) -> None:
         """Send what waits over the other host's stream."""
-        await asyncio.sleep(GATHERING)
+        await self._gathering.over()
         async with self._answering:
-            while (stream := self._accepted) is not None and (self._queue or self._owes(stream)):
+            if (stream := self._accepted) is not None and (self._queue or self._owes(stream)):
                 try:
                     await self._write(stream)
                 except _BROKEN:
@@ -226,7 +205,7 @@ class _Link:
         try:
             # `asyncio.wait_for` of Python 3.11 may swallow the cancellation that ends a link.
             async with asyncio.timeout(_CONNECT_LIMIT) as self._attempt:
-                await _connect(channel)
+                await connect(channel)
         finally:
             self._attempt = None
 
@@ -239,17 +218,18 @@ class _Link:
     async def _send_all(self, call: Any) -> None:
         """Send what waits until neither host has sent anything for `_IDLE` seconds."""
         reading = asyncio.create_task(self._read(call))
-        reading.add_done_callback(lambda _: self._wanted.set())
+        reading.add_done_callback(lambda _: self._end_gathering())
         broken = True
         try:
             while await self._is_used():
                 if reading.done():  # the other host has ended the stream
                     reading.result()
                     break
-                await asyncio.sleep(GATHERING)
-                while self._queue or self._owes(call):
+                await self._gathering.over()
+                if self._queue or self._owes(call):
                     await self._write(call)
-                self._wanted.clear()
+                if not (self._queue or self._owes(call)):
+                    self._wanted.clear()
                 if self._owes(self._accepted):  # both hosts have opened a stream
                     await self._answer_alone()
             await call.done_writing()
@@ -262,6 +242,11 @@ class _Link:
             self._settle(call, broken)
             if isinstance(ended, Exception) and not isinstance(ended, _BROKEN):
                 self._host.fail(ended)
+
+    def _end_gathering(self) -> None:
+        """Have nothing wait any longer: the other host has ended the stream."""
+        self._gathering.end_by(0.0)
+        self._wanted.set()
 
     async def _answer_alone(self) -> None:
         """Tell the other host what came over its stream, while messages go over that of this host."""
@@ -295,6 +280,8 @@ class _Link:
     async def _write(self, stream: Stream, most: int = _BATCH_LIMIT) -> None:
         """Send what waits, or a part of it, and how much has come over the stream."""
         passages = self._queue[:most]
+        if len(passages) == len(self._queue):
+            self._gathering.begin()
         ledger = self._ledger(stream)
         taken = ledger.taken
         batch = wire_pb2.Batch(host=self._host.index, taken=taken)
