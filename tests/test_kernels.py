@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from librt.vecs import vec
 from mypy_extensions import i32, i64
 
-from emulator.kernels import election, routes, selection, utility
+from emulator.kernels import election, routes, selection, topic_sets, utility
 
 native = pytest.importorskip("emulator.kernels.native", reason="the kernels are not compiled here")
 
@@ -117,6 +117,19 @@ def test_utilities_are_those_of_the_plain_comparison(
         )
         assert list(found) == list(expected)
         handles = data.draw(st.permutations(handles))
+
+
+@given(st.lists(st.sets(FEW_TOPICS, max_size=12), max_size=9), st.data())
+def test_united_topics_are_those_of_the_plain_union(sets: list[set[int]], data: st.DataObject) -> None:
+    rows = data.draw(st.lists(st.integers(0, len(sets) - 1))) if sets else []
+    begin = data.draw(st.integers(0, len(rows)))
+    given = (
+        vec[vec[i32]]([vec[i32](sorted(topics)) for topics in sets]),
+        numbers(rows),
+        begin,
+        data.draw(st.integers(begin, len(rows))),
+    )
+    assert list(native.unite(*given)) == list(topic_sets.unite(*given))
 
 
 PEERS = st.integers(-1, 8)
@@ -226,6 +239,7 @@ def test_an_election_refuses_what_does_not_fit(other: dict[str, object], error: 
 ONE, TWO, HALF = numbers([1]), numbers([1, 2]), floats([0.5])
 TOPICS, ZERO = vec[i32]([3, 4]), numbers([0])
 FIRST, SECOND = vec[i32]([0]), vec[i32]([1])
+SETS = vec[vec[i32]]([FIRST])
 
 
 @pytest.mark.parametrize(
@@ -270,6 +284,13 @@ FIRST, SECOND = vec[i32]([0]), vec[i32]([1])
         (lambda: native.best(HALF, ZERO, 1, TWO, 0, 0, (), 1), TypeError),
         (lambda: native.best(HALF, ZERO, 1, TWO, 0, 0, [], -1), ValueError),
         (lambda: native.best(HALF, ZERO, 1, TWO, 1 << 70, 0, [], 1), OverflowError),
+        (lambda: native.unite(SETS, ZERO, 0), TypeError),
+        (lambda: native.unite(ZERO, ZERO, 0, 1), TypeError),
+        (lambda: native.unite(vec[vec[i64]]([ZERO]), ZERO, 0, 1), TypeError),
+        (lambda: native.unite(SETS, ONE, 0, 1), IndexError),
+        (lambda: native.unite(SETS, ZERO, 0, 2), ValueError),
+        (lambda: native.unite(SETS, ZERO, 1, 0), ValueError),
+        (lambda: native.unite(vec[vec[i32]]([vec[i32]([-1])]), ZERO, 0, 1), ValueError),
         (lambda: native.rate(HALF, ZERO, 1, 0, TOPICS, ZERO, TWO, HALF, ZERO), BufferError),
         (lambda: native.rate(written([0.0]), ZERO, 1, 0, TOPICS, ZERO, TWO, HALF, HALF), TypeError),
         (lambda: native.rate(written([0.0]), ZERO, 1, 0, TOPICS, ZERO, TWO, HALF, numbers([])), ValueError),

@@ -8,11 +8,12 @@ lists them, and `native.c` makes them a module.
 """
 
 try:
-    from emulator.kernels.native import best, elect, near, next_hops, rate
+    from emulator.kernels.native import best, elect, near, next_hops, rate, unite
 except ImportError:
     from emulator.kernels.election import elect
     from emulator.kernels.routes import next_hops
     from emulator.kernels.selection import best, near
+    from emulator.kernels.topic_sets import unite
     from emulator.kernels.utility import rate
 
-__all__ = ["best", "elect", "near", "next_hops", "rate"]
+__all__ = ["best", "elect", "near", "next_hops", "rate", "unite"]

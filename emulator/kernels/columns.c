@@ -5,6 +5,7 @@
 
 static const VecI64API *vectors = NULL;
 static const VecI32API *short_vectors = NULL;
+static const VecNestedAPI *nested_vectors = NULL;
 
 static int open_column(PyObject *given, Py_buffer *view, int flags, const char *formats, Py_ssize_t bytes) {
     if (PyObject_GetBuffer(given, view, PyBUF_ND | PyBUF_FORMAT | flags) < 0) return -1;
@@ -55,6 +56,7 @@ int load_vectors(void) {
     }
     vectors = capsule->i64;
     short_vectors = capsule->i32;
+    nested_vectors = capsule->nested;
     return 0;
 }
 
@@ -75,6 +77,20 @@ int64_t *numbers_of(PyObject *vector, Py_ssize_t *count) {
     if (numbers.len > 0) return numbers.items;
     PyErr_SetString(PyExc_ValueError, "what is written to is empty");
     return NULL;
+}
+
+Py_ssize_t sets_of(PyObject *vector, const void **sets) {
+    VecNested nested = {0, NULL};
+    int fits = Py_IS_TYPE(vector, nested_vectors->boxed_type);
+    if (fits) nested = ((VecNestedObject *)vector)->vec;
+    if (nested.items != NULL) {
+        const VecNestedBufObject *kept = VEC_NESTED_BUF_FROM_ITEMS(nested.items);
+        fits = kept->item_type == VEC_ITEM_TYPE_I32 && kept->depth == 1;
+    }
+    *sets = nested.items;
+    if (fits) return nested.len;
+    PyErr_SetString(PyExc_TypeError, "sets are a vector of vectors of 32 bits");
+    return -1;
 }
 
 PyObject *new_topics(Py_ssize_t count, int32_t **topics) {

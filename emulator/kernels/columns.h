@@ -44,6 +44,10 @@ int open_to_write(PyObject *given, Floats *column);
    Returns them, or NULL with TypeError or ValueError if it is no such vector or has none. */
 int64_t *numbers_of(PyObject *vector, Py_ssize_t *count);
 
+/* Finds the sets of a vector of vectors of 32 bits, each a `VecNestedBufItem`. Returns how many these are, or -1 with
+   TypeError if it is no such vector. */
+Py_ssize_t sets_of(PyObject *vector, const void **sets);
+
 /* Makes a vector of 64 bits, which has these numbers. Returns it, or NULL with MemoryError. */
 PyObject *new_vector(const int64_t *numbers, Py_ssize_t count);
 
@@ -80,5 +84,6 @@ PyObject *elect(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
 PyObject *near(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
 PyObject *rate(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
 PyObject *next_hops(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
+PyObject *unite(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
 
 #endif

@@ -12,6 +12,7 @@ from emulator.compact.peer_ranges import NO_PLACE, PeerRanges
 from emulator.compact.peer_rows import NO_ROW, PeerRows
 from emulator.compact.sorted_numbers import as_bits, packed_size, sorted_numbers
 from emulator.contract.message_pool import MessagePool
+from emulator.kernels import unite
 from emulator.messages.coding import varint_size
 from trellis.v1.pubsub import RelayRequest
 
@@ -107,6 +108,10 @@ class RelayRequests(MessagePool):
     def topics(self, row: i64) -> vec[i32]:
         """Return the topics that are asked for."""
         return self._topics[row]
+
+    def topics_over(self, links: RelayLinks, row: i64) -> vec[i32]:
+        """Return all topics that are asked for over the links of a row."""
+        return unite(self._topics, links.requests, int(links.begin(row)), int(links.end(row)))
 
     def is_addition(self, row: i64) -> bool:
         """Return whether the topics are asked for in addition to those that the sender asked for before."""

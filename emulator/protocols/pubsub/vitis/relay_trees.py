@@ -103,11 +103,7 @@ class RelayTrees(RelayListener):
     def relayed(self) -> vec[i32]:
         """Return the topics that this peer relays for others."""
         if not self._knows_relayed:
-            relayed, below = _NO_TOPICS, self._requests.below
-            place: i64
-            for place in range(below.begin(self._row), below.end(self._row)):
-                relayed = union(relayed, self._requests.topics(below.requests[place]))
-            self._relayed = relayed
+            self._relayed = self._requests.topics_over(self._requests.below, self._row)
             self._knows_relayed = True
         return self._relayed
 
@@ -162,19 +158,14 @@ class RelayTrees(RelayListener):
     def take_request(self, sender: int, request: i64) -> None:
         requests, below, now = self._requests, self._requests.below, self._environment.now
         ends, asked = now + self._requests.lifetime, requests.topics(request)
-        topics, loses = asked, False
+        topics = asked
         place = below.find(self._row, sender)
-        if place == NO_PLACE:
+        if place == NO_PLACE or below.ends[place] < now:
             self._earliest = min(self._earliest, ends)
-        elif below.ends[place] < now:
-            self._earliest = min(self._earliest, ends)
-            loses = True
         elif requests.is_addition(request):
             topics = union(asked, requests.topics(below.requests[place]))
         else:
-            lost = difference(requests.topics(below.requests[place]), asked)
-            loses = len(lost) > 0
-            self._fade(sender, lost)
+            self._fade(sender, difference(requests.topics(below.requests[place]), asked))
         if len(topics) == len(asked):
             requests.hold(request)
         else:
@@ -184,10 +175,7 @@ class RelayTrees(RelayListener):
         else:
             requests.ask_over(below, place, request)
             below.ends[place] = ends
-        if loses:
-            self._knows_relayed = False
-        elif self._knows_relayed:
-            self._relayed = union(self._relayed, topics)
+        self._knows_relayed = False
         self._ask_more(difference(topics, self._asked))
 
     def _choose_above(self, topics: vec[i32]) -> None:
