@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from librt.vecs import vec
 from mypy_extensions import i32, i64
 
-from emulator.kernels import election, routes, selection, utility
+from emulator.kernels import election, routes, selection, topic_sets, utility
 
 native = pytest.importorskip("emulator.kernels.native", reason="the kernels are not compiled here")
 
@@ -41,9 +41,9 @@ def test_next_hops_are_those_of_the_plain_search(
 ) -> None:
     handles = data.draw(st.lists(st.integers(0, len(places) - 1), unique=True)) if places else []
     begin = data.draw(st.integers(0, len(handles)))
-    topics = data.draw(st.integers(0, (1 << len(keys)) - 1)).to_bytes((len(keys) + 7) // 8, "little")
+    topics = data.draw(st.lists(st.integers(0, len(keys) - 1), unique=True)) if keys else []
     given = (
-        topics,
+        vec[i32](topics),
         numbers(keys),
         numbers(handles),
         begin,
@@ -52,8 +52,7 @@ def test_next_hops_are_those_of_the_plain_search(
         numbers(range(len(places))),
         data.draw(FEW_PLACES),
     )
-    expected = routes.next_hops(*given)
-    found = native.next_hops(*given)
+    expected, found = routes.next_hops(*given), native.next_hops(*given)
     assert found == expected
     assert expected is None or list(found) == list(expected)
 
@@ -110,11 +109,27 @@ def test_utilities_are_those_of_the_plain_comparison(
         numbers(sizes),
         floats([rate for _, rate in profiles]),
     )
-    found, expected = written([0.0] * len(handles)), written([0.0] * len(handles))
-    assert native.rate(found, numbers(handles), len(handles), *given) == utility.rate(
-        expected, numbers(handles), len(handles), *given
+    known = numbers([0] * data.draw(st.sampled_from([1, 4, 256])))
+    for _ in range(2):
+        found, expected = written([0.0] * len(handles)), written([0.0] * len(handles))
+        assert native.rate(found, numbers(handles), len(handles), *given, known) == utility.rate(
+            expected, numbers(handles), len(handles), *given, known
+        )
+        assert list(found) == list(expected)
+        handles = data.draw(st.permutations(handles))
+
+
+@given(st.lists(st.sets(FEW_TOPICS, max_size=12), max_size=9), st.data())
+def test_united_topics_are_those_of_the_plain_union(sets: list[set[int]], data: st.DataObject) -> None:
+    rows = data.draw(st.lists(st.integers(0, len(sets) - 1))) if sets else []
+    begin = data.draw(st.integers(0, len(rows)))
+    given = (
+        vec[vec[i32]]([vec[i32](sorted(topics)) for topics in sets]),
+        numbers(rows),
+        begin,
+        data.draw(st.integers(begin, len(rows))),
     )
-    assert list(found) == list(expected)
+    assert list(native.unite(*given)) == list(topic_sets.unite(*given))
 
 
 PEERS = st.integers(-1, 8)
@@ -223,6 +238,8 @@ def test_an_election_refuses_what_does_not_fit(other: dict[str, object], error: 
 
 ONE, TWO, HALF = numbers([1]), numbers([1, 2]), floats([0.5])
 TOPICS, ZERO = vec[i32]([3, 4]), numbers([0])
+FIRST, SECOND = vec[i32]([0]), vec[i32]([1])
+SETS = vec[vec[i32]]([FIRST])
 
 
 @pytest.mark.parametrize(
@@ -230,22 +247,23 @@ TOPICS, ZERO = vec[i32]([3, 4]), numbers([0])
     [
         (lambda: native.next_hops(), TypeError),
         (lambda: native.elect(), TypeError),
-        (lambda: native.next_hops("a", ONE, ZERO, 0, 1, ONE, ONE, 0), TypeError),
-        (lambda: native.next_hops(b"\1", HALF, ZERO, 0, 1, ONE, ONE, 0), TypeError),
-        (lambda: native.next_hops(b"\1", [1], ZERO, 0, 1, ONE, ONE, 0), TypeError),
-        (lambda: native.next_hops(b"\1", array("i", [1]), ZERO, 0, 1, ONE, ONE, 0), TypeError),
-        (lambda: native.next_hops(b"\1", b"12345678", ZERO, 0, 1, ONE, ONE, 0), TypeError),
+        (lambda: native.next_hops(ONE, ONE, ZERO, 0, 1, ONE, ONE, 0), TypeError),
+        (lambda: native.next_hops(FIRST, HALF, ZERO, 0, 1, ONE, ONE, 0), TypeError),
+        (lambda: native.next_hops(FIRST, [1], ZERO, 0, 1, ONE, ONE, 0), TypeError),
+        (lambda: native.next_hops(FIRST, array("i", [1]), ZERO, 0, 1, ONE, ONE, 0), TypeError),
+        (lambda: native.next_hops(FIRST, b"12345678", ZERO, 0, 1, ONE, ONE, 0), TypeError),
         (
-            lambda: native.next_hops(b"\1", memoryview(array("q", [1, 2, 3]))[::2], ZERO, 0, 1, ONE, ONE, 0),
+            lambda: native.next_hops(FIRST, memoryview(array("q", [1, 2, 3]))[::2], ZERO, 0, 1, ONE, ONE, 0),
             BufferError,
         ),
-        (lambda: native.next_hops(b"\2", ONE, ZERO, 0, 1, numbers([99]), ONE, 0), IndexError),
-        (lambda: native.next_hops(b"\1", ONE, ONE, 0, 1, ONE, TWO, 0), IndexError),
-        (lambda: native.next_hops(b"\1", ONE, ONE, 0, 1, TWO, ONE, 0), IndexError),
-        (lambda: native.next_hops(b"\1", ONE, ZERO, 0, 2, ONE, ONE, 0), ValueError),
-        (lambda: native.next_hops(b"\1", ONE, ZERO, 1, 0, ONE, ONE, 0), ValueError),
-        (lambda: native.next_hops(b"\1", ONE, ZERO, -1, 1, ONE, ONE, 0), ValueError),
-        (lambda: native.next_hops(b"\1", ONE, ZERO, 0, 1, ONE, ONE, 1 << 70), OverflowError),
+        (lambda: native.next_hops(SECOND, ONE, ZERO, 0, 1, numbers([99]), ONE, 0), IndexError),
+        (lambda: native.next_hops(vec[i32]([-1]), ONE, ZERO, 0, 1, ONE, ONE, 0), IndexError),
+        (lambda: native.next_hops(FIRST, ONE, ONE, 0, 1, ONE, TWO, 0), IndexError),
+        (lambda: native.next_hops(FIRST, ONE, ONE, 0, 1, TWO, ONE, 0), IndexError),
+        (lambda: native.next_hops(FIRST, ONE, ZERO, 0, 2, ONE, ONE, 0), ValueError),
+        (lambda: native.next_hops(FIRST, ONE, ZERO, 1, 0, ONE, ONE, 0), ValueError),
+        (lambda: native.next_hops(FIRST, ONE, ZERO, -1, 1, ONE, ONE, 0), ValueError),
+        (lambda: native.next_hops(FIRST, ONE, ZERO, 0, 1, ONE, ONE, 1 << 70), OverflowError),
         (lambda: native.near(ONE, 1, TWO, 0), TypeError),
         (lambda: native.near(ONE, 2, TWO, 0, HALF), ValueError),
         (lambda: native.near(ONE, -1, TWO, 0, HALF), ValueError),
@@ -266,16 +284,33 @@ TOPICS, ZERO = vec[i32]([3, 4]), numbers([0])
         (lambda: native.best(HALF, ZERO, 1, TWO, 0, 0, (), 1), TypeError),
         (lambda: native.best(HALF, ZERO, 1, TWO, 0, 0, [], -1), ValueError),
         (lambda: native.best(HALF, ZERO, 1, TWO, 1 << 70, 0, [], 1), OverflowError),
-        (lambda: native.rate(HALF, ZERO, 1, 0, TOPICS, ZERO, TWO, HALF), BufferError),
-        (lambda: native.rate(written([0.0]), ZERO, 2, 0, TOPICS, ZERO, TWO, HALF), ValueError),
-        (lambda: native.rate(written([0.0]), ZERO, 1, 0, ONE, ZERO, TWO, HALF), TypeError),
-        (lambda: native.rate(written([0.0]), ZERO, 1, 1, TOPICS, ZERO, TWO, HALF), IndexError),
-        (lambda: native.rate(written([0.0]), ONE, 1, 0, TOPICS, ZERO, TWO, HALF), IndexError),
-        (lambda: native.rate(written([0.0]), ZERO, 1, 0, TOPICS, numbers([2]), TWO, HALF), IndexError),
-        (lambda: native.rate(written([0.0]), ZERO, 1, 0, TOPICS, numbers([-1]), TWO, HALF), IndexError),
-        (lambda: native.rate(written([0.0]), ZERO, 1, 0, TOPICS, ZERO, numbers([3]), HALF), IndexError),
-        (lambda: native.rate(written([0.0]), ZERO, 1, 0, TOPICS, ZERO, numbers([1 << 62]), HALF), IndexError),
-        (lambda: native.rate(written([0.0]), ZERO, 1, 0, vec[i32]([-1]), ZERO, ONE, HALF), ValueError),
+        (lambda: native.unite(SETS, ZERO, 0), TypeError),
+        (lambda: native.unite(ZERO, ZERO, 0, 1), TypeError),
+        (lambda: native.unite(vec[vec[i64]]([ZERO]), ZERO, 0, 1), TypeError),
+        (lambda: native.unite(SETS, ONE, 0, 1), IndexError),
+        (lambda: native.unite(SETS, ZERO, 0, 2), ValueError),
+        (lambda: native.unite(SETS, ZERO, 1, 0), ValueError),
+        (lambda: native.unite(vec[vec[i32]]([vec[i32]([-1])]), ZERO, 0, 1), ValueError),
+        (lambda: native.rate(HALF, ZERO, 1, 0, TOPICS, ZERO, TWO, HALF, ZERO), BufferError),
+        (lambda: native.rate(written([0.0]), ZERO, 1, 0, TOPICS, ZERO, TWO, HALF, HALF), TypeError),
+        (lambda: native.rate(written([0.0]), ZERO, 1, 0, TOPICS, ZERO, TWO, HALF, numbers([])), ValueError),
+        (
+            lambda: native.rate(written([0.0]), ZERO, 1, 0, TOPICS, ZERO, TWO, HALF, numbers([0] * 3)),
+            ValueError,
+        ),
+        (lambda: native.rate(written([0.0]), numbers([-1]), 1, 0, TOPICS, ZERO, TWO, HALF, ZERO), IndexError),
+        (lambda: native.rate(written([0.0]), ZERO, 2, 0, TOPICS, ZERO, TWO, HALF, ZERO), ValueError),
+        (lambda: native.rate(written([0.0]), ZERO, 1, 0, ONE, ZERO, TWO, HALF, ZERO), TypeError),
+        (lambda: native.rate(written([0.0]), ZERO, 1, 1, TOPICS, ZERO, TWO, HALF, ZERO), IndexError),
+        (lambda: native.rate(written([0.0]), ONE, 1, 0, TOPICS, ZERO, TWO, HALF, ZERO), IndexError),
+        (lambda: native.rate(written([0.0]), ZERO, 1, 0, TOPICS, numbers([2]), TWO, HALF, ZERO), IndexError),
+        (lambda: native.rate(written([0.0]), ZERO, 1, 0, TOPICS, numbers([-1]), TWO, HALF, ZERO), IndexError),
+        (lambda: native.rate(written([0.0]), ZERO, 1, 0, TOPICS, ZERO, numbers([3]), HALF, ZERO), IndexError),
+        (
+            lambda: native.rate(written([0.0]), ZERO, 1, 0, TOPICS, ZERO, numbers([1 << 62]), HALF, ZERO),
+            IndexError,
+        ),
+        (lambda: native.rate(written([0.0]), ZERO, 1, 0, vec[i32]([-1]), ZERO, ONE, HALF, ZERO), ValueError),
     ],
 )
 def test_what_does_not_fit_is_refused(call: Callable[[], Any], error: type[Exception]) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from fake_environment import FakeEnvironment
-from test_pubsub_relay_trees import BELOW, LIFETIME, SELF, TOPIC, Routes
+from hypothesis import given
+from hypothesis import strategies as st
+from test_pubsub_relay_trees import BELOW, LIFETIME, SELF, TOPIC, Routes, some
 
 from emulator.compact.bit_sets import bit_set
 from emulator.compact.peer_rows import PeerRows
@@ -32,14 +34,14 @@ class Host:
 
 def test_a_row_arrives_at_its_receiver_and_makes_a_link() -> None:
     host = Host()
-    host.below.refresh(bit_set([TOPIC]))
+    host.below.refresh(some(TOPIC))
     assert host.requests.receive(SELF, BELOW, host.row(), 0.0)
     assert host.trees.links(TOPIC) == {BELOW}
 
 
 def test_the_same_row_renews_the_link_until_a_lifetime_after_it_came() -> None:
     host = Host()
-    host.below.refresh(bit_set([TOPIC]))
+    host.below.refresh(some(TOPIC))
     for at in (0.0, 4.0, 8.0):
         assert host.requests.receive(SELF, BELOW, host.row(), at)
     host.asked.advance(8.0 + LIFETIME)
@@ -50,7 +52,7 @@ def test_the_same_row_renews_the_link_until_a_lifetime_after_it_came() -> None:
 
 def test_a_row_whose_link_has_ended_makes_it_anew() -> None:
     host = Host()
-    host.below.refresh(bit_set([TOPIC]))
+    host.below.refresh(some(TOPIC))
     host.requests.receive(SELF, BELOW, host.row(), 0.0)
     host.asked.advance(LIFETIME + 1.0)
     host.requests.receive(SELF, BELOW, host.row(), LIFETIME + 1.0)
@@ -59,7 +61,7 @@ def test_a_row_whose_link_has_ended_makes_it_anew() -> None:
 
 def test_a_peer_that_is_down_gets_no_row() -> None:
     host = Host()
-    host.below.refresh(bit_set([TOPIC]))
+    host.below.refresh(some(TOPIC))
     host.requests.leave(SELF)
     assert not host.requests.receive(SELF, BELOW, host.row(), 0.0)
     assert not host.requests.receive(99, BELOW, host.row(), 0.0)
@@ -67,9 +69,9 @@ def test_a_peer_that_is_down_gets_no_row() -> None:
 
 def test_nobody_holds_a_request_after_all_have_left() -> None:
     host = Host()
-    host.below.refresh(bit_set([TOPIC]))
+    host.below.refresh(some(TOPIC))
     host.requests.receive(SELF, BELOW, host.row(), 0.0)
-    host.below.refresh(bit_set([TOPIC, 8]))
+    host.below.refresh(some(TOPIC, 8))
     host.requests.receive(SELF, BELOW, host.row(), 1.0)
     host.asked.hand_over(BELOW, RelayRequest(bit_set([9]), addition=True))
     assert host.trees.links(9) == {BELOW}
@@ -82,8 +84,18 @@ def test_nobody_holds_a_request_after_all_have_left() -> None:
 
 def test_a_route_that_is_found_anew_with_the_same_topics_is_the_same_row() -> None:
     host = Host()
-    host.below.refresh(bit_set([TOPIC]))
+    host.below.refresh(some(TOPIC))
     before = host.row()
     host.routes.change(SELF)
-    host.below.refresh(bit_set([TOPIC]))
+    host.below.refresh(some(TOPIC))
     assert host.row() == before
+
+
+@given(st.sets(st.integers(0, 20_000)), st.booleans())
+def test_a_row_has_the_size_of_the_message_that_it_stands_for(topics: set[int], addition: bool) -> None:
+    requests = Host().requests
+    row = requests.put(some(*topics), addition=addition)
+    message = requests.view(row)
+    assert (message.topics, message.addition) == (bit_set(topics), addition)
+    assert requests.byte_size(row) == message.byte_size()
+    assert list(requests.topics(requests.take(message))) == sorted(topics)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from functools import reduce
-from operator import or_
 from typing import Any
 
 from fake_environment import FakeEnvironment
 from hypothesis import given
 from hypothesis import strategies as st
-from mypy_extensions import i64
+from librt.vecs import append, vec
+from mypy_extensions import i32, i64
 
 from emulator.compact.bit_sets import bit_set, bits
 from emulator.compact.peer_rows import PeerRows
+from emulator.compact.sorted_numbers import sorted_numbers
 from emulator.protocols.pubsub.vitis.relay_requests import RelayLinks, RelayRequests
 from emulator.protocols.pubsub.vitis.relay_trees import RelayTrees
 from trellis.v1.pubsub import RelayRequest
@@ -34,13 +34,18 @@ class Routes:
         self.hop = hop
         self.routes_version += 1
 
-    def next_hops(self, topics: int) -> dict[int, int]:
-        by_hop: dict[int, int] = {}
-        for topic in bits(topics):
-            hop = self.by_topic.get(topic, self.hop)
+    def next_hops(self, topics: vec[i32]) -> dict[int, vec[i32]]:
+        by_hop: dict[int, vec[i32]] = {}
+        for topic in topics:
+            hop = self.by_topic.get(int(topic), self.hop)
             if hop is not None:
-                by_hop[hop] = by_hop.get(hop, 0) | 1 << topic
+                by_hop[hop] = append(by_hop.get(hop, vec[i32]()), topic)
         return by_hop
+
+
+def some(*topics: int) -> vec[i32]:
+    """Return a set of topics."""
+    return sorted_numbers(bit_set(topics))
 
 
 class Relay:
@@ -52,7 +57,7 @@ class Relay:
         self.trees = RelayTrees(self.environment, self.routes, LIFETIME)
         self.requests = self.environment.shared(RelayRequests, self.environment.shared(PeerRows), LIFETIME)
 
-    def links(self, links: RelayLinks) -> list[tuple[int, int, float]]:
+    def links(self, links: RelayLinks) -> list[tuple[int, vec[i32], float]]:
         """Return this peer's links in one direction: the peer at the other end, topics, and the end."""
         row = self.environment.shared(PeerRows).row(self.environment.peer)
         places = range(links.begin(row), links.end(row))
@@ -67,7 +72,7 @@ class Relay:
     def round(self, *wanted: int) -> dict[int, set[int]]:
         """Let a round pass, and return what is asked of whom in it."""
         self.environment.advance(1.0)
-        self.trees.refresh(bit_set(wanted))
+        self.trees.refresh(some(*wanted))
         return self.asked()
 
     def asked(self) -> dict[int, set[int]]:
@@ -188,7 +193,7 @@ def test_a_request_at_rest_is_the_same_object_each_round() -> None:
         relay.receive(BELOW, 8)
         relay.environment.outbox.clear()
         relay.environment.advance(1.0)
-        relay.trees.refresh(bit_set([TOPIC]))
+        relay.trees.refresh(some(TOPIC))
         sent += relay.environment.take(RelayRequest)
     assert len(sent) == 5
     assert all(message is sent[0][1] for _, message in sent)
@@ -213,10 +218,10 @@ def test_a_topic_that_is_asked_for_no_more_fades_at_both_ends_alike() -> None:
     def step(*wanted: int) -> tuple[bool, bool]:
         asker.environment.advance(1.0)
         asked.environment.advance(1.0)
-        asker.trees.refresh(bit_set(wanted))
+        asker.trees.refresh(some(*wanted))
         for _, request in asker.environment.take(RelayRequest):
             asked.environment.hand_over(BELOW, request)
-        asked.trees.refresh(0)
+        asked.trees.refresh(some())
         return SELF in asker.trees.links(TOPIC), BELOW in asked.trees.links(TOPIC)
 
     assert step(TOPIC, 8) == (True, True)
@@ -269,7 +274,7 @@ def test_the_topics_relayed_for_others_are_told() -> None:
     relay.receive(BELOW, 1, 2)
     relay.receive(BESIDE, 2, 3)
     relay.round(9)
-    assert relay.trees.relayed() == bit_set({1, 2, 3})
+    assert list(relay.trees.relayed()) == [1, 2, 3]
 
 
 def test_a_cleared_relay_has_no_links_and_asks_for_nothing() -> None:
@@ -294,7 +299,7 @@ def test_requests_make_a_path_from_everyone_to_the_rendezvous_node(
     for _ in range(1 + rounds):
         for peer, relay in enumerate(relays):
             relay.environment.advance(1.0)
-            relay.trees.refresh(bit_set({TOPIC} if peer in wanting else ()))
+            relay.trees.refresh(some(*[TOPIC] if peer in wanting else []))
         while any(relay.environment.outbox for relay in relays):
             for peer, relay in enumerate(relays):
                 for receiver, request in relay.environment.take(RelayRequest):
@@ -354,10 +359,10 @@ def test_a_topic_is_relayed_over_each_link_that_is_about_it(steps: list[tuple[An
         for topic in range(6):
             links = [*relay.links(relay.requests.below), *relay.links(relay.requests.above)]
             links += [(fading.peer, fading.topics, fading.ends) for fading in trees._fading]
-            about_it = {peer for peer, topics, ends in links if topics >> topic & 1 and ends >= now}
+            about_it = {peer for peer, topics, ends in links if topic in topics and ends >= now}
             assert trees.links(topic) == about_it
         below = relay.links(relay.requests.below)
-        assert trees.relayed() == reduce(or_, [topics for _, topics, _ in below], 0)
+        assert list(trees.relayed()) == sorted({topic for _, topics, _ in below for topic in topics})
         if kind == "round":
             assert all(ends >= now for _, _, ends in below)
             assert all(fading.ends >= now for fading in trees._fading)

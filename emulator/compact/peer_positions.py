@@ -8,7 +8,7 @@ from librt.vecs import vec
 from mypy_extensions import i64
 
 _FIRST_SLOTS: Final = 256
-NOWHERE: Final = -1
+NOWHERE: Final[i64] = -1
 
 
 class PeerPositions:

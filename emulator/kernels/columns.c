@@ -4,6 +4,8 @@
 #include "vecs/librt_vecs.h"
 
 static const VecI64API *vectors = NULL;
+static const VecI32API *short_vectors = NULL;
+static const VecNestedAPI *nested_vectors = NULL;
 
 static int open_column(PyObject *given, Py_buffer *view, int flags, const char *formats, Py_ssize_t bytes) {
     if (PyObject_GetBuffer(given, view, PyBUF_ND | PyBUF_FORMAT | flags) < 0) return -1;
@@ -53,6 +55,8 @@ int load_vectors(void) {
         return -1;
     }
     vectors = capsule->i64;
+    short_vectors = capsule->i32;
+    nested_vectors = capsule->nested;
     return 0;
 }
 
@@ -61,6 +65,49 @@ PyObject *new_vector(const int64_t *numbers, Py_ssize_t count) {
     if (PyErr_Occurred()) return NULL;
     if (count > 0) memcpy(vector.items, numbers, (size_t)count * sizeof *numbers);
     return vectors->box(vector);
+}
+
+int64_t *numbers_of(PyObject *vector, Py_ssize_t *count) {
+    if (!Py_IS_TYPE(vector, vectors->boxed_type)) {
+        PyErr_SetString(PyExc_TypeError, "what is written to is a vector of 64 bits");
+        return NULL;
+    }
+    VecI64 numbers = ((VecI64Object *)vector)->vec;
+    *count = numbers.len;
+    if (numbers.len > 0) return numbers.items;
+    PyErr_SetString(PyExc_ValueError, "what is written to is empty");
+    return NULL;
+}
+
+Py_ssize_t sets_of(PyObject *vector, const void **sets) {
+    VecNested nested = {0, NULL};
+    int fits = Py_IS_TYPE(vector, nested_vectors->boxed_type);
+    if (fits) nested = ((VecNestedObject *)vector)->vec;
+    if (nested.items != NULL) {
+        const VecNestedBufObject *kept = VEC_NESTED_BUF_FROM_ITEMS(nested.items);
+        fits = kept->item_type == VEC_ITEM_TYPE_I32 && kept->depth == 1;
+    }
+    *sets = nested.items;
+    if (fits) return nested.len;
+    PyErr_SetString(PyExc_TypeError, "sets are a vector of vectors of 32 bits");
+    return -1;
+}
+
+PyObject *new_topics(Py_ssize_t count, int32_t **topics) {
+    VecI32 vector = short_vectors->alloc(count, count);
+    if (PyErr_Occurred()) return NULL;
+    *topics = vector.items;
+    return short_vectors->box(vector);
+}
+
+void *make_room(Room *room, size_t size) {
+    if (room->bytes != NULL && size <= room->size) return room->bytes;
+    size_t wide = 2 * room->size > size ? 2 * room->size : size + 1;
+    char *bytes = PyMem_Realloc(room->bytes, wide);
+    if (bytes == NULL) return PyErr_NoMemory();
+    memset(bytes + room->size, 0, wide - room->size);
+    *room = (Room){bytes, wide};
+    return bytes;
 }
 
 int check_count(const char *kernel, Py_ssize_t given, Py_ssize_t wanted) {

@@ -40,8 +40,31 @@ int open_topics(PyObject *given, Topics *column);
 /* Opens a column of floats that the kernel writes to. */
 int open_to_write(PyObject *given, Floats *column);
 
+/* Finds the numbers of a vector of 64 bits that the kernel writes to, and how many these are. The vector owns them.
+   Returns them, or NULL with TypeError or ValueError if it is no such vector or has none. */
+int64_t *numbers_of(PyObject *vector, Py_ssize_t *count);
+
+/* Finds the sets of a vector of vectors of 32 bits, each a `VecNestedBufItem`. Returns how many these are, or -1 with
+   TypeError if it is no such vector. */
+Py_ssize_t sets_of(PyObject *vector, const void **sets);
+
 /* Makes a vector of 64 bits, which has these numbers. Returns it, or NULL with MemoryError. */
 PyObject *new_vector(const int64_t *numbers, Py_ssize_t count);
+
+/* Makes a vector of 32 bits for so many topics, which the caller writes to `topics`. Returns it, or NULL with
+   MemoryError. */
+PyObject *new_topics(Py_ssize_t count, int32_t **topics);
+
+/* Room that a kernel works in. It is kept from one call to the next, since to allocate and free some kilobytes in each
+   takes as long as some kernels compute. */
+typedef struct {
+    void *bytes;
+    size_t size;
+} Room;
+
+/* Makes room for so many bytes. What a former call wrote stays, and what was added is zero. Returns the room, or NULL
+   with MemoryError. */
+void *make_room(Room *room, size_t size);
 
 /* Finds the functions that make vectors, once for the module. Returns 0, or -1 with ImportError. */
 int load_vectors(void);
@@ -61,5 +84,6 @@ PyObject *elect(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
 PyObject *near(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
 PyObject *rate(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
 PyObject *next_hops(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
+PyObject *unite(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
 
 #endif

@@ -22,6 +22,10 @@
 
 #define RING ((int64_t)1 << 62)
 #define NOTHING (-1)
+#define FAR 4     /* Where the heartbeat of the neighbour that is this many further on begins is fetched, */
+#define NEAR 1    /* and what the one that is this many further on said. */
+#define LINE 8    /* The numbers in a line of a cache, */
+#define LINES 4   /* and the lines that are fetched of each column. */
 
 typedef struct {
     Numbers profiles, firsts, gateways, places, which, parents, hops;
@@ -38,6 +42,9 @@ typedef struct {
     int64_t *slots;               /* A hash table of the neighbours, and then of the gateways. */
     size_t mask;
 } Election;
+
+static Room numbers_room;   /* The numbers of an election. */
+static Room places_room;    /* The places of topics, all 0 between elections. */
 
 static int64_t distance(int64_t one, int64_t other) {
     int64_t away = one < other ? other - one : one - other;
@@ -86,11 +93,34 @@ static int weigh(
     return 1;
 }
 
+/* Fetches into the caches what will soon be read of what a neighbour said: heartbeats lie far apart. */
+static void fetch(const Election *election, const TopicLists *lists, const Proposals *told, Py_ssize_t at) {
+    if (at + FAR < election->count) {
+        int64_t heartbeat = election->said.numbers[at + FAR];
+        if (heartbeat >= 0 && heartbeat < told->profiles.count && heartbeat < told->firsts.count) {
+            __builtin_prefetch(told->profiles.numbers + heartbeat);
+            __builtin_prefetch(told->firsts.numbers + heartbeat);
+        }
+    }
+    if (at + NEAR >= election->count) return;
+    int64_t heartbeat = election->said.numbers[at + NEAR];
+    if (heartbeat < 0 || heartbeat >= told->profiles.count || heartbeat >= told->firsts.count) return;
+    int64_t handle = told->profiles.numbers[heartbeat], first = told->firsts.numbers[heartbeat];
+    if (handle < 0 || handle >= lists->begins.count || first < 0) return;
+    for (int line = 0; line < LINES; line++) {
+        __builtin_prefetch(lists->topics.numbers + lists->begins.numbers[handle] + 2 * LINE * line);
+        __builtin_prefetch(told->parents.numbers + first + LINE * line);
+        __builtin_prefetch(told->hops.numbers + first + LINE * line);
+        __builtin_prefetch(told->gateways.numbers + first + LINE * line);
+    }
+}
+
 /* Weighs what all neighbours said. Returns 1, 0 if two gateways cannot be told apart, or -1 with an error. */
 static int weigh_all(Election *election, const TopicLists *lists, const Proposals *told) {
     int64_t known = told->gateways.count;
     for (Py_ssize_t at = 0; at < election->count; at++) {
         int64_t heartbeat = election->said.numbers[at];
+        fetch(election, lists, told, at);
         if (heartbeat == NOTHING) continue;
         if (heartbeat < 0 || heartbeat >= told->profiles.count || heartbeat >= told->firsts.count) {
             PyErr_Format(PyExc_IndexError, "there is no heartbeat %lld", (long long)heartbeat);
@@ -174,12 +204,10 @@ static int begin(Election *election, const TopicLists *lists, int64_t profile, i
     size_t most = (size_t)(election->count > size ? election->count : size);
     for (election->mask = 63; election->mask < 2 * most; election->mask = 2 * election->mask + 1) {}
     size_t numbers = 8 * (size_t)size + election->mask + 1;
-    election->gateways = PyMem_Malloc(numbers * sizeof(int64_t));
-    election->topic_places = PyMem_Calloc((size_t)election->most + 1, sizeof(uint16_t));
-    if (election->gateways == NULL || election->topic_places == NULL) {
-        PyErr_NoMemory();
-        return -1;
-    }
+    election->gateways = make_room(&numbers_room, numbers * sizeof(int64_t));
+    uint16_t *topic_places = make_room(&places_room, ((size_t)election->most + 1) * sizeof(uint16_t));
+    if (election->gateways == NULL || topic_places == NULL) return -1;
+    election->topic_places = topic_places;
     election->places = election->gateways + size;
     election->which = election->places + size;
     election->parents = election->which + size;
@@ -204,6 +232,13 @@ static int begin(Election *election, const TopicLists *lists, int64_t profile, i
     return 0;
 }
 
+/* Sets the places of the peer's topics back to 0. */
+static void forget_places(const Election *election, const TopicLists *lists, int64_t profile) {
+    const int32_t *topics = lists->topics.numbers + lists->begins.numbers[profile];
+    for (Py_ssize_t at = 0; at < election->keys.count; at++)
+        if (topics[at] >= 0) election->topic_places[topics[at]] = 0;
+}
+
 static PyObject *hold(
     Election *election, const TopicLists *lists, const Proposals *told, const Numbers *former, int64_t profile,
     int64_t here
@@ -215,15 +250,12 @@ static PyObject *hold(
     if (told->places.count != known || told->which.count != known || told->parents.count != known
         || told->hops.count != known)
         return PyErr_Format(PyExc_ValueError, "the columns of proposals do not fit together");
-    election->gateways = NULL;
-    election->topic_places = NULL;
     if (begin(election, lists, profile, here) == 0) {
         int weighed = weigh_all(election, lists, told);
         if (weighed == 1) found = outcome(election, former);
         else if (weighed == 0) found = Py_NewRef(Py_None);
+        forget_places(election, lists, profile);
     }
-    PyMem_Free(election->gateways);
-    PyMem_Free(election->topic_places);
     return found;
 }
 

@@ -8,6 +8,7 @@ static PyMethodDef methods[] = {
     {"near", (PyCFunction)(void (*)(void))near, METH_FASTCALL, NULL},
     {"rate", (PyCFunction)(void (*)(void))rate, METH_FASTCALL, NULL},
     {"next_hops", (PyCFunction)(void (*)(void))next_hops, METH_FASTCALL, NULL},
+    {"unite", (PyCFunction)(void (*)(void))unite, METH_FASTCALL, NULL},
     {NULL, NULL, 0, NULL},
 };
 

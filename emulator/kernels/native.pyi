@@ -13,7 +13,7 @@ def best(
 ) -> list[int]: ...
 def near(handles: vec[i64], count: int, places: vec[i64], here: int, reaches: vec[float]) -> list[int]: ...
 def next_hops(
-    topics: bytes,
+    topics: vec[i32],
     keys: vec[i64],
     handles: vec[i64],
     begin: int,
@@ -21,7 +21,7 @@ def next_hops(
     places: vec[i64],
     peers: vec[i64],
     here: int,
-) -> dict[int, int] | None: ...
+) -> dict[int, vec[i32]] | None: ...
 def rate(
     utilities: memoryview[float],
     handles: vec[i64],
@@ -31,6 +31,7 @@ def rate(
     begins: vec[i64],
     sizes: vec[i64],
     rates: vec[float],
+    known: vec[i64],
 ) -> bool: ...
 def elect(
     own: int,
@@ -55,3 +56,4 @@ def elect(
     former_parents: vec[i64],
     former_hops: vec[i64],
 ) -> tuple[vec[i64], ...] | None: ...
+def unite(sets: vec[vec[i32]], rows: vec[i64], begin: int, end: int) -> vec[i32]: ...

@@ -3,11 +3,11 @@
    A key goes to the neighbour that is closest to it (Vitis, section III.B: greedy routing to hash(t)); of two that
    are equally close it goes to the first one clockwise. So the ring is cut half-way between neighbours into regions.
    The neighbours are `handles[begin:end]`, whose places on the ring and numbers are in `places` and `peers`, and
-   `here` is the place of the peer that routes. `topics` is a set of topics as the bits of little-endian bytes, and
-   `keys` has the place of each topic's key. Places are in units of 2^-62 of the ring.
+   `here` is the place of the peer that routes. `topics` is a vector of topics, and `keys` has the place of each topic's
+   key. Places are in units of 2^-62 of the ring.
 
-   Returns the topics of each next hop as bits of an int, by peer, in the order of the least topics, without the topics
-   to whose keys the peer itself is closest. Returns None if what is cut off of identifiers decides: two places are
+   Returns the topics of each next hop, by peer, both in the order of `topics`, without the topics to whose keys the
+   peer itself is closest. Returns None if what is cut off of identifiers decides: two places are
    equal, or a key lies within two units of a border. */
 
 #include "columns.h"
@@ -18,7 +18,6 @@
 #define BUCKET_BITS 56
 #define HERE (-1)
 #define NO_SLOT (-1)
-#define STACK_NUMBERS 2048   /* What needs more than 16 KiB is kept in the heap. */
 
 typedef struct {
     uint64_t place;
@@ -33,9 +32,13 @@ typedef struct {
     const Numbers *keys;
     Py_ssize_t *slots;        /* By region, where its next hop is among `peers`. */
     int64_t *peers;           /* The next hops so far. */
-    unsigned char *topics;    /* The bits of each of them, `size` bytes each. */
-    Py_ssize_t found, size;
+    Py_ssize_t *sizes;        /* The number of topics of each of them. */
+    int32_t **written;        /* Where the next topic of each of them is written to. */
+    Py_ssize_t *chosen;       /* By the place of a topic, where its next hop is among `peers`. */
+    Py_ssize_t found;
 } Routing;
+
+static Room kept_room;
 
 /* Cuts the ring between the neighbours, which are sorted by their places. */
 static void cut(Routing *routing, const Neighbour *ring) {
@@ -76,49 +79,50 @@ static Py_ssize_t slot_of(Routing *routing, Py_ssize_t region) {
     if (slot == NO_SLOT) {
         slot = routing->slots[region] = routing->found++;
         routing->peers[slot] = routing->hops[region];
+        routing->sizes[slot] = 0;
     }
     return slot;
 }
 
-/* Routes one topic. Returns 1, 0 if its key is near a border, or -1 with IndexError. */
-static int route(Routing *routing, Py_ssize_t topic) {
-    if (topic >= routing->keys->count) {
-        PyErr_Format(PyExc_IndexError, "topic %zd has no key", topic);
+/* Routes the topic at a place. Returns 1, 0 if its key is near a border, or -1 with IndexError. */
+static int route(Routing *routing, const Topics *topics, Py_ssize_t place) {
+    int32_t topic = topics->numbers[place];
+    if (topic < 0 || topic >= routing->keys->count) {
+        PyErr_Format(PyExc_IndexError, "topic %d has no key", (int)topic);
         return -1;
     }
     Py_ssize_t region = region_of(routing, (uint64_t)routing->keys->numbers[topic] & (RING - 1));
     if (region < 0) return 0;
-    if (routing->hops[region] != HERE) {
-        Py_ssize_t slot = slot_of(routing, region);
-        routing->topics[slot * routing->size + topic / 8] |= (unsigned char)(1 << (topic & 7));
-    }
+    Py_ssize_t slot = routing->hops[region] == HERE ? NO_SLOT : slot_of(routing, region);
+    routing->chosen[place] = slot;
+    if (slot != NO_SLOT) routing->sizes[slot]++;
     return 1;
 }
 
-static PyObject *by_hop(const Routing *routing) {
+static PyObject *by_hop(const Routing *routing, const Topics *topics) {
     PyObject *found = PyDict_New();
     for (Py_ssize_t slot = 0; found != NULL && slot < routing->found; slot++) {
         PyObject *peer = PyLong_FromLongLong(routing->peers[slot]);
-        PyObject *topics = _PyLong_FromByteArray(routing->topics + slot * routing->size, (size_t)routing->size, 1, 0);
-        if (peer == NULL || topics == NULL || PyDict_SetItem(found, peer, topics) < 0) Py_CLEAR(found);
+        PyObject *vector = new_topics(routing->sizes[slot], &routing->written[slot]);
+        if (peer == NULL || vector == NULL || PyDict_SetItem(found, peer, vector) < 0) Py_CLEAR(found);
         Py_XDECREF(peer);
-        Py_XDECREF(topics);
+        Py_XDECREF(vector);
+    }
+    for (Py_ssize_t place = 0; found != NULL && place < topics->count; place++) {
+        Py_ssize_t slot = routing->chosen[place];
+        if (slot != NO_SLOT) *routing->written[slot]++ = topics->numbers[place];
     }
     return found;
 }
 
-static PyObject *route_all(Routing *routing, const unsigned char *topics) {
+static PyObject *route_all(Routing *routing, const Topics *topics) {
     for (Py_ssize_t region = 0; region < routing->count; region++) routing->slots[region] = NO_SLOT;
-    for (Py_ssize_t place = 0; place < routing->size; place += 8) {
-        uint64_t left = 0;
-        memcpy(&left, topics + place, (size_t)(routing->size - place < 8 ? routing->size - place : 8));
-        for (; left != 0; left &= left - 1) {
-            int routed = route(routing, 8 * place + __builtin_ctzll(left));
-            if (routed < 0) return NULL;
-            if (routed == 0) Py_RETURN_NONE;
-        }
+    for (Py_ssize_t place = 0; place < topics->count; place++) {
+        int routed = route(routing, topics, place);
+        if (routed < 0) return NULL;
+        if (routed == 0) Py_RETURN_NONE;
     }
-    return by_hop(routing);
+    return by_hop(routing, topics);
 }
 
 /* Lists the peer that routes and its neighbours by their places. Returns 1, 0 if two places are equal, or -1 with
@@ -147,46 +151,39 @@ static int list_ring(
 }
 
 static PyObject *with_room(
-    Routing *routing, const unsigned char *topics, const Numbers *handles, Py_ssize_t begin, const Numbers *places,
+    Routing *routing, const Topics *topics, const Numbers *handles, Py_ssize_t begin, const Numbers *places,
     const Numbers *peers, uint64_t here
 ) {
-    size_t count = (size_t)routing->count, bits = count * (size_t)routing->size;
-    size_t needed = count * (sizeof(Neighbour) + 4 * sizeof(uint64_t)) + bits;
-    uint64_t near[STACK_NUMBERS], *room = needed <= sizeof near ? near : PyMem_Malloc(needed);
-    if (room == NULL) return PyErr_NoMemory();
-    Neighbour *ring = (Neighbour *)room;
+    size_t count = (size_t)routing->count;
+    size_t needed = count * (sizeof(Neighbour) + 6 * sizeof(uint64_t)) + (size_t)topics->count * sizeof(Py_ssize_t);
+    Neighbour *ring = make_room(&kept_room, needed);
+    if (ring == NULL) return NULL;
     routing->borders = (uint64_t *)(ring + count);
     routing->hops = (int64_t *)(routing->borders + count);
     routing->slots = (Py_ssize_t *)(routing->hops + count);
     routing->peers = (int64_t *)(routing->slots + count);
-    routing->topics = (unsigned char *)(routing->peers + count);
-    memset(routing->topics, 0, bits);
-    PyObject *found = NULL;
+    routing->sizes = (Py_ssize_t *)(routing->peers + count);
+    routing->written = (int32_t **)(routing->sizes + count);
+    routing->chosen = (Py_ssize_t *)(routing->written + count);
     int listed = list_ring(ring, handles, begin, routing->count, places, peers, here);
-    if (listed == 0) {
-        found = Py_NewRef(Py_None);
-    } else if (listed == 1) {
-        cut(routing, ring);
-        found = route_all(routing, topics);
-    }
-    if (room != near) PyMem_Free(room);
-    return found;
+    if (listed < 0) return NULL;
+    if (listed == 0) Py_RETURN_NONE;
+    cut(routing, ring);
+    return route_all(routing, topics);
 }
 
 PyObject *next_hops(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
     (void)module;
     if (check_count("next_hops", count, 8) < 0) return NULL;
-    if (!PyBytes_Check(arguments[0])) {
-        PyErr_SetString(PyExc_TypeError, "topics are bits of bytes");
-        return NULL;
-    }
     Py_ssize_t begin = read_count(arguments[3]);
     Py_ssize_t end = PyErr_Occurred() ? 0 : read_count(arguments[4]);
     long long here = PyErr_Occurred() ? 0 : PyLong_AsLongLong(arguments[7]);
     if (PyErr_Occurred()) return NULL;
+    Topics topics;
     Numbers keys, handles, places, peers;
     PyObject *found = NULL;
-    if (open_numbers(arguments[1], &keys) < 0) return NULL;
+    if (open_topics(arguments[0], &topics) < 0) return NULL;
+    if (open_numbers(arguments[1], &keys) < 0) goto topics;
     if (open_numbers(arguments[2], &handles) < 0) goto keys;
     if (open_numbers(arguments[5], &places) < 0) goto handles;
     if (open_numbers(arguments[6], &peers) < 0) goto places;
@@ -195,9 +192,8 @@ PyObject *next_hops(PyObject *module, PyObject *const *arguments, Py_ssize_t cou
     } else if (begin == end) {
         found = PyDict_New();
     } else {
-        Routing routing = {.keys = &keys, .count = end - begin + 1, .size = PyBytes_GET_SIZE(arguments[0])};
-        const unsigned char *topics = (const unsigned char *)PyBytes_AS_STRING(arguments[0]);
-        found = with_room(&routing, topics, &handles, begin, &places, &peers, (uint64_t)here & (RING - 1));
+        Routing routing = {.keys = &keys, .count = end - begin + 1};
+        found = with_room(&routing, &topics, &handles, begin, &places, &peers, (uint64_t)here & (RING - 1));
     }
     PyBuffer_Release(&peers.view);
 places:
@@ -206,5 +202,7 @@ handles:
     PyBuffer_Release(&handles.view);
 keys:
     PyBuffer_Release(&keys.view);
+topics:
+    PyBuffer_Release(&topics.view);
     return found;
 }

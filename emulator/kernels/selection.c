@@ -25,6 +25,8 @@ typedef struct {
     char *taken;
 } Candidates;
 
+static Room numbers_room, taken_room, places_room;
+
 static int append_place(PyObject *chosen, Py_ssize_t place) {
     PyObject *number = PyLong_FromSsize_t(place);
     if (number == NULL) return -1;
@@ -36,6 +38,12 @@ static int append_place(PyObject *chosen, Py_ssize_t place) {
 static int take(Candidates *candidates, PyObject *chosen, Py_ssize_t place) {
     candidates->taken[place] = 1;
     return append_place(chosen, place);
+}
+
+/* Returns room in which no candidate is taken, or NULL with MemoryError. */
+static char *none_taken(Py_ssize_t count) {
+    char *taken = make_room(&taken_room, (size_t)count);
+    return taken == NULL ? NULL : memset(taken, 0, (size_t)count);
 }
 
 /* Measures the candidates' distances. Returns 0, or -1 with IndexError. */
@@ -103,16 +111,11 @@ static PyObject *choose_near(
     PyObject *chosen = PyList_New(0);
     if (count == 0 || chosen == NULL) return chosen;
     Candidates candidates = {.count = count};
-    candidates.clockwise = PyMem_Calloc((size_t)count, sizeof(int64_t));
-    candidates.taken = PyMem_Calloc((size_t)count, 1);
-    if (candidates.clockwise == NULL || candidates.taken == NULL) {
-        PyErr_NoMemory();
+    candidates.clockwise = make_room(&numbers_room, (size_t)count * sizeof(int64_t));
+    candidates.taken = none_taken(count);
+    if (candidates.clockwise == NULL || candidates.taken == NULL || measure(&candidates, handles, places, here) < 0
+        || take_near(&candidates, chosen, reaches) < 0)
         Py_CLEAR(chosen);
-    } else if (measure(&candidates, handles, places, here) < 0 || take_near(&candidates, chosen, reaches) < 0) {
-        Py_CLEAR(chosen);
-    }
-    PyMem_Free(candidates.clockwise);
-    PyMem_Free(candidates.taken);
     return chosen;
 }
 
@@ -206,17 +209,13 @@ static PyObject *choose_best(
     size_t room = (size_t)ranking->count + 1;
     PyObject *chosen = NULL;
     if (most > ranking->count) most = ranking->count;
-    ranking->orders = PyMem_Calloc(room, sizeof(int64_t));
-    ranking->taken = PyMem_Calloc(room, 1);
-    ranking->places = PyMem_Calloc((size_t)most + 1, sizeof(Py_ssize_t));
-    if (ranking->orders == NULL || ranking->taken == NULL || ranking->places == NULL) {
-        PyErr_NoMemory();
-    } else if (mark_taken(ranking, taken) == 0 && order(ranking, handles, places, here) == 0) {
+    ranking->orders = make_room(&numbers_room, room * sizeof(int64_t));
+    ranking->taken = none_taken((Py_ssize_t)room);
+    ranking->places = make_room(&places_room, ((size_t)most + 1) * sizeof(Py_ssize_t));
+    if (ranking->orders == NULL || ranking->taken == NULL || ranking->places == NULL) return NULL;
+    if (mark_taken(ranking, taken) == 0 && order(ranking, handles, places, here) == 0) {
         chosen = listed(ranking, most == 0 ? 0 : rank(ranking, most));
     }
-    PyMem_Free(ranking->orders);
-    PyMem_Free(ranking->taken);
-    PyMem_Free(ranking->places);
     return chosen;
 }
 

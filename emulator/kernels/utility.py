@@ -15,8 +15,12 @@ def rate(
     begins: vec[i64],
     sizes: vec[i64],
     rates: vec[float],
+    known: vec[i64],
 ) -> bool:
-    """Write the utilities of the candidates. Returns whether that are all; -1 stands for one that is left."""
+    """Write the utilities of the candidates. Returns whether that are all; -1 stands for one that is left.
+
+    `known` is not used: only the kernel remembers.
+    """
     if not 0 <= count <= min(len(handles), len(utilities)):
         raise ValueError(f"there are no {count} candidates")
 

@@ -132,6 +132,11 @@ class ProfileHandles:
         """Return the number of the profile's peer."""
         return self.peers[handle]
 
+    def topics_of(self, handle: i64) -> vec[i32]:
+        """Return the topics of the profile, ascending."""
+        begin = self.begins[handle]
+        return self.topics[begin : begin + self.counts[handle]]
+
     def lists(self, handle: i64, topic: i64) -> bool:
         """Return whether the topic is among those of the profile."""
         topics = self.topics

@@ -86,4 +86,6 @@ class Sightings:
 
 def age_ms(heard: float, now: float) -> i64:
     """Return the time since a peer was heard from, in whole milliseconds, for a message."""
-    return i64((now - heard) * 1000) if heard < now else 0
+    if heard < now:
+        return i64((now - heard) * 1000)
+    return 0

@@ -8,9 +8,8 @@ from operator import attrgetter, itemgetter
 from typing import Final
 
 from librt.vecs import append, vec
-from mypy_extensions import i64
+from mypy_extensions import i32, i64
 
-from emulator.compact.bit_sets import bits
 from emulator.contract.identifiers import REMEMBERED_HASHES, Ring, hash_of_topic
 from emulator.kernels import next_hops
 from emulator.protocols.gossip.profile_handles import ProfileHandles, place_of
@@ -66,26 +65,26 @@ class GreedyRoutes:
         closest = self._closest[bisect_right(self._starts, key) - 1]
         return None if closest is self._own else closest
 
-    def next_hops(self, topics: int) -> dict[int, int]:
-        """Return the topics of a bit set by the peer that is the next hop for their keys, without those of
-        which this peer is the closest to the key."""
-        by_hop: dict[int, int] = {}
-        for topic in bits(topics):
-            hop = self.next_hop(hash_of_topic(topic))
+    def next_hops(self, topics: vec[i32]) -> dict[int, vec[i32]]:
+        """Return the topics by the peer that is the next hop for their keys, without those of which this peer
+        is the closest to the key."""
+        by_hop: dict[int, vec[i32]] = {}
+        for topic in topics:
+            hop = self.next_hop(hash_of_topic(int(topic)))
             if hop is not None:
-                by_hop[hop.peer] = by_hop.get(hop.peer, 0) | 1 << topic
+                by_hop[hop.peer] = append(by_hop.get(hop.peer, vec[i32]()), topic)
         return by_hop
 
 
 def next_hops_by_places(
-    topics: int, table: Links, row: i64, profiles: ProfileHandles, own: Contact
-) -> dict[int, int] | None:
+    topics: vec[i32], table: Links, row: i64, profiles: ProfileHandles, own: Contact
+) -> dict[int, vec[i32]] | None:
     """Return the next hops over the links of a row, None if only whole identifiers tell them."""
-    count = topics.bit_length()
+    count = int(topics[len(topics) - 1]) + 1 if len(topics) else 0
     if count > REMEMBERED_HASHES:
         return None
     return next_hops(
-        topics.to_bytes((count + 7) // 8, "little"),
+        topics,
         _TOPIC_KEYS.first(count),
         table.handles,
         int(table.begin(row)),

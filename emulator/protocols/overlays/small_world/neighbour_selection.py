@@ -26,6 +26,8 @@ SMALL_WORLD: Final = "small-world"
 FRIEND: Final = "friend"
 
 
+_REMEMBERED: Final = 256
+"""The slots for the utilities that a peer remembers; a selection has some 90 candidates."""
 _RATINGS: Final = Ratings()
 _NO_LINKS: Final = vec[float]()
 
@@ -63,6 +65,12 @@ class NeighbourSelection:
         self._draw = draw
         self._random = rng
         self._reaches = self._random_reaches()
+        self._known = vec[i64]()
+        """The utilities of candidates of former selections, as the kernel remembers them."""
+        self._rated_for: i64 = -1
+        """The handle for which these were rated."""
+        self._sweeps = -1
+        """The number of times that handles had been freed."""
         self.chosen: list[int] = []
         """The places of the candidates that the last selection chose: the successor, the predecessor, the
         small-world links and the friends."""
@@ -99,7 +107,10 @@ class NeighbourSelection:
     ) -> list[int]:
         """Choose the friends among the candidates that are not taken (lines 11 to 15)."""
         count, most = int(candidates.count), self._friends
-        _RATINGS.rate(int(own), candidates, self._profiles)
+        if own != self._rated_for or self._sweeps != self._profiles.sweeps:
+            self._rated_for, self._sweeps = own, self._profiles.sweeps
+            self._known = vec[i64]([i64(0)] * _REMEMBERED)
+        _RATINGS.rate(int(own), candidates, self._profiles, self._known)
         rated = _RATINGS.utilities
         if orders is not None:
             return best(

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from librt.vecs import append, vec
-from mypy_extensions import i64, mypyc_attr
+from mypy_extensions import i32, i64, mypyc_attr
 
 from emulator.compact.peer_ranges import NO_PLACE
 from emulator.compact.peer_rows import PeerRows
@@ -121,6 +121,10 @@ class SmallWorld(Overlay, Topology, HeartbeatListener):
             )
         return profile
 
+    def topics(self) -> vec[i32]:
+        """Return the topics that this peer subscribes to, ascending."""
+        return self.profiles.topics_of(self.profiles.take(self.profile))
+
     def describe(self, rates: Mapping[int, float]) -> None:
         """Subscribe to the topics in `rates` (events/s), and to no others, from now on."""
         self._rates = rates
@@ -204,8 +208,8 @@ class SmallWorld(Overlay, Topology, HeartbeatListener):
         self._route_anew()
         return self._routes.next_hop(key)
 
-    def next_hops(self, topics: int) -> dict[int, int]:
-        """Return the topics of a bit set by the next hop for their keys, without those that end here."""
+    def next_hops(self, topics: vec[i32]) -> dict[int, vec[i32]]:
+        """Return the topics by the next hop for their keys, without those that end here."""
         found = next_hops_by_places(topics, self._table, self._row, self.profiles, self._own)
         if found is None:
             self._route_anew()

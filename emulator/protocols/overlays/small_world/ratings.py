@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from librt.vecs import vec
+from mypy_extensions import i64
+
 from emulator.kernels import rate
 from emulator.protocols.gossip.profile_handles import ProfileHandles
 from emulator.protocols.gossip.profiles import utility
@@ -17,14 +20,14 @@ class Ratings:
     def __init__(self) -> None:
         self.utilities = _floats(256)
 
-    def rate(self, own: int, candidates: Sightings, profiles: ProfileHandles) -> None:
-        """Rate the candidates for the profile of the handle `own`."""
+    def rate(self, own: int, candidates: Sightings, profiles: ProfileHandles, known: vec[i64]) -> None:
+        """Rate the candidates for the profile of the handle `own`; `known` is what the kernel remembers."""
         count = int(candidates.count)
         if count > len(self.utilities):
             self.utilities = _floats(2 * count)
         utilities, handles = self.utilities, candidates.handles
         topics, begins, counts, rates = profiles.topics, profiles.begins, profiles.counts, profiles.rates
-        if not rate(utilities, handles, count, own, topics, begins, counts, rates):
+        if not rate(utilities, handles, count, own, topics, begins, counts, rates, known):
             mine = profiles.profile(own)
             for place in range(count):
                 if utilities[place] < 0:

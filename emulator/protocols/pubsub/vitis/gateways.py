@@ -6,10 +6,10 @@ between peers that share the topic, up to `d` hops.
 
 from __future__ import annotations
 
-from librt.vecs import vec
-from mypy_extensions import i64
+from librt.vecs import append, vec
+from mypy_extensions import i32, i64
 
-from emulator.compact.bit_sets import bit_set, bits
+from emulator.compact.bit_sets import bits
 from emulator.contract.identifiers import IdentifierSpace, hash_of_topic
 from emulator.kernels import elect
 from emulator.protocols.gossip.profile_handles import place_of
@@ -88,14 +88,19 @@ class GatewayElection:
             self._contacts = self._contacts_of(named[0], named[1])
         return is_new or bool(elected)
 
-    def gateway_topics(self) -> int:
-        """Return the topics for which this peer is a gateway, as a bit set."""
+    def gateway_topics(self) -> vec[i32]:
+        """Return the topics for which this peer is a gateway, ascending."""
+        found = vec[i32]()
         if self.profile is None:
-            return 0
+            return found
         own: i64 = self._own.peer
         profiles, gateways = self._told.profiles, self._gateways
         topics, begin = profiles.topics, profiles.begins[profiles.take(self.profile)]
-        return bit_set([int(topics[begin + at]) for at in range(len(gateways)) if gateways[at] == own])
+        at: i64
+        for at in range(len(gateways)):
+            if gateways[at] == own:
+                found = append(found, topics[begin + at])
+        return found
 
     def proposals(self, relayed: int) -> Proposals:
         """Compose the proposals that neighbours are told; `relayed` are the topics that this peer relays."""

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from typing import Final
 
 from librt.vecs import append, vec
-from mypy_extensions import i64, mypyc_attr, trait
+from mypy_extensions import i32, i64, mypyc_attr, trait
 
 from emulator.compact.peer_ranges import NO_PLACE, PeerRanges
 from emulator.compact.peer_rows import NO_ROW, PeerRows
-from emulator.contract.held_messages import HeldMessages
+from emulator.compact.sorted_numbers import as_bits, packed_size, sorted_numbers
+from emulator.contract.message_pool import MessagePool
+from emulator.kernels import unite
+from emulator.messages.coding import varint_size
 from trellis.v1.pubsub import RelayRequest
+
+_ADDITION_SIZE: Final[i64] = 2
+_NO_TOPICS: Final = vec[i32]()
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -50,11 +57,11 @@ class RelayLinks(PeerRanges):
         self.ends[place] = ends
 
 
-class RelayRequests(HeldMessages[RelayRequest]):
-    """Messages of the type `RelayRequest`.
+class RelayRequests(MessagePool):
+    """Messages of the type `RelayRequest`: topics that a peer asks for, or adds to those that it asked for.
 
     In a network at rest a peer asks each next hop for the same topics in each round. Its request is the same
-    row then, and renews the link without being read.
+    row then, and renews the link without being read. Topics are ascending: a request has few of all of them.
     """
 
     def __init__(self, rows: PeerRows, lifetime: float) -> None:
@@ -67,6 +74,84 @@ class RelayRequests(HeldMessages[RelayRequest]):
         self.lifetime = lifetime
         self._rows = rows
         self._listeners: list[RelayListener | None] = []
+        self._topics = vec[vec[i32]]()
+        self._additions = vec[i64]()
+        self._sizes = vec[i64]()
+        self._holders = vec[i64]()
+        self._free = vec[i64]()
+        self._free_count: i64 = 0
+        self._messages: list[RelayRequest | None] = []
+        """The message of each row that came as one, or that was asked for."""
+
+    def put(self, topics: vec[i32], *, addition: bool = False) -> i64:
+        """Return a row for a request, which the caller holds."""
+        if self._free_count == 0:
+            self._lengthen()
+        self._free_count -= 1
+        row = self._free[self._free_count]
+        size: i64 = _ADDITION_SIZE if addition else 0
+        packed = packed_size(topics)
+        if packed:
+            size += i64(1 + varint_size(int(packed))) + packed
+        self._topics[row] = topics
+        self._additions[row] = 1 if addition else 0
+        self._sizes[row] = size
+        self._holders[row] = 1
+        return row
+
+    def take(self, message: RelayRequest) -> i64:
+        """Return a row for a request that came as a message; the caller holds it."""
+        row = self.put(sorted_numbers(message.topics), addition=message.addition)
+        self._messages[int(row)] = message
+        return row
+
+    def topics(self, row: i64) -> vec[i32]:
+        """Return the topics that are asked for."""
+        return self._topics[row]
+
+    def topics_over(self, links: RelayLinks, row: i64) -> vec[i32]:
+        """Return all topics that are asked for over the links of a row."""
+        return unite(self._topics, links.requests, int(links.begin(row)), int(links.end(row)))
+
+    def is_addition(self, row: i64) -> bool:
+        """Return whether the topics are asked for in addition to those that the sender asked for before."""
+        return self._additions[row] != 0
+
+    def byte_size(self, row: i64) -> i64:
+        return self._sizes[row]
+
+    def view(self, row: i64) -> RelayRequest:
+        message = self._messages[int(row)]
+        if message is None:
+            message = RelayRequest(as_bits(self._topics[row]), self._additions[row] != 0)
+            self._messages[int(row)] = message
+        return message
+
+    def hold(self, row: i64) -> None:
+        self._holders[row] += 1
+
+    def release(self, row: i64) -> None:
+        self._holders[row] -= 1
+        if self._holders[row] == 0:
+            self._topics[row] = _NO_TOPICS
+            self._messages[int(row)] = None
+            self._free[self._free_count] = row
+            self._free_count += 1
+
+    def held(self) -> int:
+        """Return the number of requests that anybody holds."""
+        return len(self._messages) - int(self._free_count)
+
+    def _lengthen(self) -> None:
+        """Add a row, which nobody holds."""
+        self._free = append(self._free, i64(0))
+        self._free[0] = len(self._messages)
+        self._free_count = 1
+        self._messages.append(None)
+        self._topics = append(self._topics, _NO_TOPICS)
+        self._additions = append(self._additions, i64(0))
+        self._sizes = append(self._sizes, i64(0))
+        self._holders = append(self._holders, i64(0))
 
     def join(self, row: i64, listener: RelayListener) -> None:
         """Hand what comes to the peer of this row to `listener` from now on. The peer has no links."""
@@ -100,10 +185,6 @@ class RelayRequests(HeldMessages[RelayRequest]):
         """Have one of these links ask for something else; it takes over the hold of the request."""
         self.release(links.requests[place])
         links.requests[place] = request
-
-    def topics(self, row: i64) -> int:
-        """Return the topics that are asked for, as a bit set."""
-        return self.view(row).topics
 
     def receive(self, peer: i64, sender: i64, row: i64, now: float) -> bool:
         at = self._rows.find(peer)

@@ -13,15 +13,17 @@ from collections import deque
 from typing import Final
 from typing import Protocol as Interface
 
-from mypy_extensions import i64
+from librt.vecs import vec
+from mypy_extensions import i32, i64
 
 from emulator.compact.peer_ranges import NO_PLACE
 from emulator.compact.peer_rows import PeerRows
+from emulator.compact.sorted_numbers import are_equal, difference, holds, union
 from emulator.contract.protocol import Environment
 from emulator.protocols.pubsub.vitis.relay_requests import RelayListener, RelayRequests
 from trellis.v1.pubsub import RelayRequest
 
-_UNKNOWN: Final = -1
+_NO_TOPICS: Final = vec[i32]()
 
 
 class TopicRoutes(Interface):
@@ -30,9 +32,8 @@ class TopicRoutes(Interface):
     routes_version: int
     """A number that changes whenever `next_hops` may answer otherwise than before."""
 
-    def next_hops(self, topics: int) -> dict[int, int]:
-        """Return the topics of a bit set by the next hop towards their rendezvous nodes, without those that
-        end here."""
+    def next_hops(self, topics: vec[i32]) -> dict[int, vec[i32]]:
+        """Return the topics by the next hop towards their rendezvous nodes, without those that end here."""
         ...
 
 
@@ -41,7 +42,7 @@ class _Fading:
 
     __slots__ = ("ends", "peer", "topics")
 
-    def __init__(self, peer: int, topics: int, ends: float) -> None:
+    def __init__(self, peer: int, topics: vec[i32], ends: float) -> None:
         self.peer = peer
         """The peer at the other end."""
         self.topics = topics
@@ -53,7 +54,7 @@ class RelayTrees(RelayListener):
     """This peer's part in the relay paths of all topics.
 
     A request names all the topics that a peer asks the receiver for. In a network at rest it is the same each
-    round. Sets of topics are bit sets.
+    round. Sets of topics are vectors, ascending.
     """
 
     def __init__(self, environment: Environment, overlay: TopicRoutes, lifetime: float) -> None:
@@ -68,9 +69,10 @@ class RelayTrees(RelayListener):
         """The topics that links in either direction no longer ask for, in the order in which they end."""
         self._earliest = math.inf
         """A time before which no link to a peer below ends."""
-        self._relayed = 0
-        """The topics that are asked for over links below; `_UNKNOWN` if these are to be looked through."""
-        self._asked = 0
+        self._relayed = _NO_TOPICS
+        """The topics that are asked for over links below, where these need not be looked through."""
+        self._knows_relayed = True
+        self._asked = _NO_TOPICS
         """The topics that this peer wants or relays, among them all that links below are about. It asks peers
         above for all of them except those that it is the rendezvous node of."""
         self._routes_version = -1
@@ -80,15 +82,16 @@ class RelayTrees(RelayListener):
         """Forget all paths."""
         self._requests.unlink(self._row)
         self._fading.clear()
-        self._relayed = 0
-        self._asked = 0
+        self._relayed = _NO_TOPICS
+        self._knows_relayed = True
+        self._asked = _NO_TOPICS
 
-    def refresh(self, wanted: int) -> None:
-        """Run a round: ask again for the topics that this peer wants (a bit set) or relays."""
+    def refresh(self, wanted: vec[i32]) -> None:
+        """Run a round: ask again for the topics that this peer wants or relays."""
         now = self._environment.now
         self._drop_ended(now)
-        topics = wanted | self.relayed()
-        if topics != self._asked or self._routes_version != self._overlay.routes_version:
+        topics = union(wanted, self.relayed())
+        if not are_equal(topics, self._asked) or self._routes_version != self._overlay.routes_version:
             self._choose_above(topics)
         ends = now + self._requests.lifetime
         above = self._requests.above
@@ -97,30 +100,27 @@ class RelayTrees(RelayListener):
             above.ends[place] = ends
             self._environment.send_row(int(above.peers[place]), self._requests, above.requests[place])
 
-    def relayed(self) -> int:
-        """Return the topics that this peer relays for others, as a bit set."""
-        if self._relayed == _UNKNOWN:
-            relayed, below = 0, self._requests.below
-            place: i64
-            for place in range(below.begin(self._row), below.end(self._row)):
-                relayed |= self._requests.topics(below.requests[place])
-            self._relayed = relayed
+    def relayed(self) -> vec[i32]:
+        """Return the topics that this peer relays for others."""
+        if not self._knows_relayed:
+            self._relayed = self._requests.topics_over(self._requests.below, self._row)
+            self._knows_relayed = True
         return self._relayed
 
     def links(self, topic: int) -> set[int]:
         """Return the peers next to this one on the topic's relay paths."""
         now = self._environment.now
-        bit = 1 << topic
         linked: set[int] = set()
         # Links are about topics that this peer asks for itself; only what fades may be about others.
-        if self._asked & bit:
+        if holds(self._asked, topic):
             for links in (self._requests.below, self._requests.above):
                 place: i64
                 for place in range(links.begin(self._row), links.end(self._row)):
-                    if links.ends[place] >= now and self._requests.topics(links.requests[place]) & bit:
+                    asked = self._requests.topics(links.requests[place])
+                    if links.ends[place] >= now and holds(asked, topic):
                         linked.add(int(links.peers[place]))
         for fading in self._fading:
-            if fading.topics & bit and fading.ends >= now:
+            if fading.ends >= now and holds(fading.topics, topic):
                 linked.add(fading.peer)
         return linked
 
@@ -131,7 +131,7 @@ class RelayTrees(RelayListener):
         place = below.find(self._row, peer)
         if place != NO_PLACE:
             self._requests.remove(below, self._row, place)
-        self._relayed = _UNKNOWN
+            self._knows_relayed = False
         place = above.find(self._row, peer)
         if place != NO_PLACE:
             topics = self._requests.topics(above.requests[place])
@@ -147,39 +147,38 @@ class RelayTrees(RelayListener):
             place != NO_PLACE
             and below.ends[place] >= now
             and not message.addition
-            and requests.topics(below.requests[place]) == message.topics
+            and requests.view(below.requests[place]).topics == message.topics
         ):
             below.ends[place] = now + self._requests.lifetime
             return
-        request = requests.put(message)
+        request = requests.take(message)
         self.take_request(sender, request)
         requests.release(request)
 
     def take_request(self, sender: int, request: i64) -> None:
         requests, below, now = self._requests, self._requests.below, self._environment.now
-        ends, asked = now + self._requests.lifetime, requests.view(request)
-        topics = asked.topics
+        ends, asked = now + self._requests.lifetime, requests.topics(request)
+        topics = asked
         place = below.find(self._row, sender)
         if place == NO_PLACE or below.ends[place] < now:
             self._earliest = min(self._earliest, ends)
+        elif requests.is_addition(request):
+            topics = union(asked, requests.topics(below.requests[place]))
         else:
-            former = requests.topics(below.requests[place])
-            if asked.addition:
-                topics |= former
-            self._fade(sender, former & ~topics)
-        if topics == asked.topics:
+            self._fade(sender, difference(requests.topics(below.requests[place]), asked))
+        if len(topics) == len(asked):
             requests.hold(request)
         else:
-            request = requests.put(RelayRequest(topics))
+            request = requests.put(topics)
         if place == NO_PLACE:
             below.add(self._row, sender, request, ends)
         else:
             requests.ask_over(below, place, request)
             below.ends[place] = ends
-        self._relayed = _UNKNOWN
-        self._ask_more(topics & ~self._asked)
+        self._knows_relayed = False
+        self._ask_more(difference(topics, self._asked))
 
-    def _choose_above(self, topics: int) -> None:
+    def _choose_above(self, topics: vec[i32]) -> None:
         """Find the next hop of all topics anew."""
         requests, above, row = self._requests, self._requests.above, self._row
         self._routes_version = self._overlay.routes_version
@@ -192,37 +191,37 @@ class RelayTrees(RelayListener):
         chosen = self._overlay.next_hops(topics)
         for hop, asked in chosen.items():
             request = former.get(hop)
-            if request is None or requests.topics(request) != asked:
-                request = int(requests.put(RelayRequest(asked)))
+            if request is None or not are_equal(requests.topics(request), asked):
+                request = int(requests.put(asked))
             else:
                 requests.hold(request)
             above.add(row, hop, request, self._environment.now)
         for hop, request in former.items():
-            self._fade(hop, requests.topics(request) & ~chosen.get(hop, 0))
+            self._fade(hop, difference(requests.topics(request), chosen.get(hop, _NO_TOPICS)))
             requests.release(request)
 
-    def _ask_more(self, topics: int) -> None:
+    def _ask_more(self, topics: vec[i32]) -> None:
         """Ask for these topics at once; the next rounds' requests include them."""
-        if not topics:
+        if not len(topics):
             return
         requests, above = self._requests, self._requests.above
-        self._asked |= topics
+        self._asked = union(self._asked, topics)
         ends = self._environment.now + self._requests.lifetime
         for hop, asked in self._overlay.next_hops(topics).items():
             place = above.find(self._row, hop)
             if place == NO_PLACE:
-                above.add(self._row, hop, requests.put(RelayRequest(asked)), ends)
+                above.add(self._row, hop, requests.put(asked), ends)
             else:
-                more = RelayRequest(requests.topics(above.requests[place]) | asked)
+                more = union(requests.topics(above.requests[place]), asked)
                 requests.ask_over(above, place, requests.put(more))
                 above.ends[place] = ends
-            addition = requests.put(RelayRequest(asked, addition=True))
+            addition = requests.put(asked, addition=True)
             self._environment.send_row(hop, requests, addition)
             requests.release(addition)
 
-    def _fade(self, peer: int, topics: int) -> None:
+    def _fade(self, peer: int, topics: vec[i32]) -> None:
         """Relay these topics, which are asked for no more over the link to a peer, for `lifetime` more."""
-        if topics:
+        if len(topics):
             self._fading.append(_Fading(peer, topics, self._environment.now + self._requests.lifetime))
 
     def _drop_ended(self, now: float) -> None:
@@ -233,7 +232,7 @@ class RelayTrees(RelayListener):
             while place < below.end(self._row):
                 if below.ends[place] < now:
                     requests.remove(below, self._row, place)
-                    self._relayed = _UNKNOWN
+                    self._knows_relayed = False
                 else:
                     self._earliest = min(self._earliest, below.ends[place])
                     place += 1

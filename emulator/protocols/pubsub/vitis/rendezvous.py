@@ -6,6 +6,7 @@ from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from emulator.compact.sorted_numbers import difference
 from emulator.contract.identifiers import hash_of_topic
 from emulator.contract.protocol import Environment, Event, Interest, PubSub
 from emulator.messages.message import Message, Part
@@ -95,8 +96,8 @@ class RendezvousPubSub(PubSub):
         self._publish(data, _JOIN_ROUNDS)
 
     def gauges(self) -> dict[str, float]:
-        relayed = self._relays.relayed() & ~self._overlay.profile.topics
-        return {"relayed_topics": float(relayed.bit_count())}
+        relayed = difference(self._relays.relayed(), self._overlay.topics())
+        return {"relayed_topics": float(len(relayed))}
 
     def forward(self, key: int, message: Message, next_hop: int, hops: int) -> bool:
         """Let the first peer that can spread an event on its way to the rendezvous node do so."""

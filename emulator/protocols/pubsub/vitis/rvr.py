@@ -28,7 +28,7 @@ class RVR(RendezvousPubSub):
         return super().gauges() | {"gateway_topics": float(len(self._rates))}
 
     def begin_round(self) -> None:
-        self._relays.refresh(self._overlay.profile.topics)
+        self._relays.refresh(self._overlay.topics())
 
     def rider(self) -> Part | None:
         return None

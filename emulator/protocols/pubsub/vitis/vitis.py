@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from librt.vecs import vec
+from mypy_extensions import i32
+
+from emulator.compact.sorted_numbers import are_equal, as_bits
 from emulator.contract.protocol import Environment
 from emulator.contract.system import System
 from emulator.messages.message import Part
@@ -30,13 +34,13 @@ class Vitis(RendezvousPubSub):
         self._election = GatewayElection(own, self._overlay.space, parameters.gateway_hops, told)
         self._links_version = -1
         """The version of the overlay's links at the last election."""
-        self._gateway_topics = 0
-        self._relayed = 0
-        """The relayed topics that this peer told its neighbours, as a bit set."""
+        self._gateway_topics = vec[i32]()
+        self._relayed = vec[i32]()
+        """The relayed topics that this peer told its neighbours."""
         self._proposed = Proposals()
 
     def gauges(self) -> dict[str, float]:
-        return super().gauges() | {"gateway_topics": float(self._gateway_topics.bit_count())}
+        return super().gauges() | {"gateway_topics": float(len(self._gateway_topics))}
 
     def begin_round(self) -> None:
         """Run a round of Algorithm 5, with the lookups of its line 21."""
@@ -55,12 +59,12 @@ class Vitis(RendezvousPubSub):
         if profile is not self._election.profile or self._links_version != self._overlay.links_version:
             self._links_version = self._overlay.links_version
             changed = self._election.elect(profile, self._overlay.words(incoming=self._both))
-        if self._tells_relayed and self._relayed != self._relays.relayed():
+        if self._tells_relayed and not are_equal(self._relayed, self._relays.relayed()):
             self._relayed = self._relays.relayed()
             changed = True
         if changed:
             self._gateway_topics = self._election.gateway_topics()
-            self._proposed = self._election.proposals(self._relayed)
+            self._proposed = self._election.proposals(as_bits(self._relayed))
 
     def _targets(self, topic: int) -> Iterable[int]:
         """Return the interested neighbours, and the neighbours on the topic's relay paths (section III.C)."""
