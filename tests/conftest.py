@@ -20,6 +20,8 @@ from emulator.runtime.breaches import CHECKED
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from emulator.experiment.run.directory import RunDirectory
+
 # A busy machine is no fault of what is tested; CI tries the same examples each time, so that what lands
 # does not hang on luck.
 settings.register_profile("trellis", deadline=None, derandomize="CI" in os.environ)
@@ -42,7 +44,7 @@ class SparkTogether(LoadScopeScheduling):  # type: ignore[misc]
     def _split_scope(self, nodeid: str) -> str:
         file = nodeid.partition("::")[0]
         text = _text(self.config.rootpath / file)
-        if "spark: SparkSession" in text:
+        if "spark: SparkSession" in text or "golden: tuple[RunDirectory" in text:
             return "spark"
         return file if 'scope="module"' in text else nodeid
 
@@ -64,6 +66,19 @@ def spark() -> Iterator[SparkSession]:
 
     with spark_session(2) as session:
         yield session
+
+
+@pytest.fixture(scope="session")
+def golden(
+    spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[RunDirectory, dict[str, Any]]:
+    """The run of `analysis_golden`, analysed, and its summary; nobody may change it."""
+    from analysis_golden import golden_run
+
+    from analysis.pipeline import analyze
+
+    run = golden_run(tmp_path_factory.mktemp("golden") / "run")
+    return run, analyze(run, lambda _: None, spark)
 
 
 @pytest.fixture
