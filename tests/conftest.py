@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 from collections.abc import Callable, Iterator
@@ -52,6 +53,14 @@ class SparkTogether(LoadScopeScheduling):  # type: ignore[misc]
 @cache
 def _text(file: Path) -> str:
     return file.read_text()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish() -> None:
+    """Keep the collector from what thousands of collected tests are made of, which it would look through in
+    each of them."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> SparkTogether:
