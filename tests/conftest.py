@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import gc
+import importlib
 import os
 import signal
+import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -47,12 +50,27 @@ class SparkTogether(LoadScopeScheduling):  # type: ignore[misc]
         text = _text(self.config.rootpath / file)
         if "spark: SparkSession" in text or "golden: tuple[RunDirectory" in text:
             return "spark"
-        return file if 'scope="module"' in text else nodeid
+        return file if 'scope="module"' in text or "@cache" in text else nodeid
 
 
 @cache
 def _text(file: Path) -> str:
     return file.read_text()
+
+
+def pytest_sessionstart() -> None:
+    """Import the tests from another file on in each of several processes.
+
+    Who is first with a file rewrites its assertions for all, which takes most of the time of a collection.
+    """
+    worker, workers = (os.environ.get(f"PYTEST_XDIST_WORKER{more}", "") for more in ("", "_COUNT"))
+    if not worker or sys.dont_write_bytecode:
+        return
+    files = sorted(Path(__file__).parent.glob("test_*.py"))
+    first = len(files) * int(worker.removeprefix("gw")) // int(workers)
+    for file in files[first:] + files[:first]:
+        with suppress(Exception, pytest.skip.Exception):  # pytest tells of it when it collects the file
+            importlib.import_module(file.stem)
 
 
 @pytest.hookimpl(trylast=True)
