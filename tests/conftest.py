@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import gc
+import importlib
 import os
 import signal
+import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +23,8 @@ from emulator.runtime.breaches import CHECKED
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from emulator.experiment.run.directory import RunDirectory
 
 # A busy machine is no fault of what is tested; CI tries the same examples each time, so that what lands
 # does not hang on luck.
@@ -42,14 +48,37 @@ class SparkTogether(LoadScopeScheduling):  # type: ignore[misc]
     def _split_scope(self, nodeid: str) -> str:
         file = nodeid.partition("::")[0]
         text = _text(self.config.rootpath / file)
-        if "spark: SparkSession" in text:
+        if "spark: SparkSession" in text or "golden: tuple[RunDirectory" in text:
             return "spark"
-        return file if 'scope="module"' in text else nodeid
+        return file if 'scope="module"' in text or "@cache" in text else nodeid
 
 
 @cache
 def _text(file: Path) -> str:
     return file.read_text()
+
+
+def pytest_sessionstart() -> None:
+    """Import the tests from another file on in each of several processes.
+
+    Who is first with a file rewrites its assertions for all, which takes most of the time of a collection.
+    """
+    worker, workers = (os.environ.get(f"PYTEST_XDIST_WORKER{more}", "") for more in ("", "_COUNT"))
+    if not worker or sys.dont_write_bytecode:
+        return
+    files = sorted(Path(__file__).parent.glob("test_*.py"))
+    first = len(files) * int(worker.removeprefix("gw")) // int(workers)
+    for file in files[first:] + files[:first]:
+        with suppress(Exception, pytest.skip.Exception):  # pytest tells of it when it collects the file
+            importlib.import_module(file.stem)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish() -> None:
+    """Keep the collector from what thousands of collected tests are made of, which it would look through in
+    each of them."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> SparkTogether:
@@ -64,6 +93,19 @@ def spark() -> Iterator[SparkSession]:
 
     with spark_session(2) as session:
         yield session
+
+
+@pytest.fixture(scope="session")
+def golden(
+    spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[RunDirectory, dict[str, Any]]:
+    """The run of `analysis_golden`, analysed, and its summary; nobody may change it."""
+    from analysis_golden import golden_run
+
+    from analysis.pipeline import analyze
+
+    run = golden_run(tmp_path_factory.mktemp("golden") / "run")
+    return run, analyze(run, lambda _: None, spark)
 
 
 @pytest.fixture

@@ -3,32 +3,15 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pyarrow.dataset as ds
 import pytest
-from analysis_golden import (
-    TRIAL,
-    Host,
-    golden_run,
-    record_golden,
-    write_outcome,
-)
 from pyspark.sql import SparkSession
 from tables_page import differences
 
 from analysis.measures.distributions import overhead_histogram
-from analysis.pipeline import analyze
 from emulator.experiment.run.directory import RunDirectory
-
-
-@pytest.fixture(scope="module")
-def golden(
-    spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
-) -> tuple[RunDirectory, dict[str, Any]]:
-    run = golden_run(tmp_path_factory.mktemp("golden") / "run")
-    return run, analyze(run, lambda _: None, spark)
 
 
 def rows(run: RunDirectory, table: str) -> list[dict[str, Any]]:
@@ -148,29 +131,3 @@ def test_summary_is_written_with_its_claims(golden: tuple[RunDirectory, dict[str
     assert summary["variants"][0]["measures"]["hit_ratio"] == {"mean": 0.75, "ci95": None, "n": 1}
     assert summary["measures"]["hit_ratio"]["better"] == "higher"
     assert [(c["id"], c["holds"]) for c in summary["claims"]] == [("V1", None)]
-
-
-def test_lost_host_and_damaged_files_are_told_and_the_rest_is_measured(
-    spark: SparkSession, tmp_path: Path
-) -> None:
-    run = golden_run(tmp_path / "run")
-    trial = run.trial(TRIAL)
-    for file in trial.telemetry.iterdir():
-        file.unlink()
-    host, other = Host(trial.telemetry, "a"), Host(trial.telemetry, "b")
-    record_golden(host, other)
-    host.recorder.close()
-    other.recorder.close()
-    traces = trial.telemetry / "a-traces-0.otlp"
-    traces.write_bytes(traces.read_bytes() + b"\0\0\1\0cut off")
-    hosts = [
-        {"host": "a", "peers": 4, "state": "finished", "lost_at_s": None},
-        {"host": "b", "peers": 1, "state": "lost", "lost_at_s": 31.0},
-    ]
-    write_outcome(trial, hosts, valid=False)
-    summary = analyze(run, lambda _: None, spark)
-    assert not summary["valid"]
-    assert "hosts lost" in summary["reasons"][0] and "11 bytes of telemetry" in summary["reasons"][1]
-    assert [(r["file"], r["lost_bytes"]) for r in rows(run, "losses")] == [("a-traces-0.otlp", 11)]
-    assert {r["peer"]: r["ended"] for r in rows(run, "sessions") if r["host"] == "b"} == {3: "host lost"}
-    assert summary["trials"][0]["measures"]["hit_ratio"] == 1.0

@@ -8,12 +8,10 @@ from typing import Any
 
 import pytest
 from analysis_golden import TRIAL, golden_run, write_outcome
-from pyspark.sql import SparkSession
 
 from analysis.contract.trials import TrialRecord, read_experiment, read_trials
 from analysis.measures.measure_run import Measured
 from analysis.otlp.source import OtlpSource
-from analysis.pipeline import analyze
 from analysis.summary import summarize
 from analysis.tables.reconciliation import Found, reconcile, told_by
 from emulator.experiment.run.directory import RunDirectory
@@ -194,32 +192,6 @@ def test_measures_say_whose_telemetry_they_are_made_of(trial: Trial) -> None:
     hosts = [{"host": "host-0", "state": "lost"}, {"host": "host-1", "state": "finished"}]
     assert told_by({"hosts": hosts}, []) == "the hosts that told: 1 of 2"
     assert told_by({"hosts": hosts[1:]}, []) == ""
-
-
-def damaged_run(folder: Path) -> RunDirectory:
-    """Make a run whose metrics are cut at a record, with 5 forged spans, and a record of another trial
-    among its own."""
-    run = golden_run(folder / "run")
-    telemetry = run.trial(TRIAL).telemetry
-    metrics = telemetry / "virtual-metrics-0.otlp"
-    metrics.write_bytes(metrics.read_bytes()[: scan_records(metrics)[0][-1][0] - 4])
-    for trial in (TRIAL, "another-1"):
-        recorded(folder / trial, "virtual", 5, seed=7, trial=trial)
-        with (telemetry / NAME).open("ab") as file:
-            file.write((folder / trial / NAME).read_bytes())
-    return run
-
-
-def test_the_analysis_makes_the_run_invalid_and_says_where(spark: SparkSession, tmp_path: Path) -> None:
-    summary = analyze(damaged_run(tmp_path), lambda _: None, spark)
-    assert not summary["valid"]
-    unread, missing, forged = summary["reasons"]
-    assert "bytes of telemetry could not be read" in unread
-    assert "(virtual-metrics-0.otlp: " in missing and "data points are missing)" in missing
-    assert f"({NAME}: 5 spans more than the 15 that were written)" in forged
-    checks = {check["name"]: check for check in summary["trials"][0]["fidelity"]["checks"]}
-    assert checks["telemetry that was not written by the trial"]["measured"] == 5
-    assert "are missing" in summary["trials"][0]["told_by"]
 
 
 def test_a_status_that_says_valid_is_not_believed_alone(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import subprocess
 import sys
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from setuptools import Distribution
@@ -81,27 +81,50 @@ def run(specs: list[dict[str, Any]], folder: Path, interpreted: bool) -> tuple[s
     command = [sys.executable, "-c", RUN, str(folder)]
     given = json.dumps(specs)
     ran = subprocess.run(
-        command, input=given, env=environment, capture_output=True, text=True, timeout=240, check=False
+        command, input=given, env=environment, capture_output=True, text=True, timeout=290, check=False
     )
     assert ran.returncode == 0, ran.stderr
     files = {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*.otlp")}
     return ran.stdout.strip(), files
 
 
-@pytest.mark.parametrize("serves", SETTINGS)
-def test_interpreted_and_compiled_give_the_same_messages_and_bytes(serves: str, tmp_path: Path) -> None:
-    systems = [name for name in OWN_SYSTEMS if SYSTEMS[name].serves == serves]
+class Both(NamedTuple):
+    """The files of telemetry, by path, of the same trials compiled and interpreted."""
+
+    native: dict[str, bytes]
+    plain: dict[str, bytes]
+
+
+@pytest.fixture(scope="module")
+def both(tmp_path_factory: pytest.TempPathFactory) -> Both:
+    """All systems, in one process compiled and in another one interpreted."""
+    folder = tmp_path_factory.mktemp("both")
     specs = [
         {"system": {"name": name, "parameters": PARAMETERS.get(name, {})}, "peers": 14, **CHURN}
         | SETTINGS[serves]
         | NETWORKS[place % 2]
-        for place, name in enumerate(systems)
+        for serves in SETTINGS
+        for place, name in enumerate(serving(serves))
     ]
-    reason, native = run(specs, tmp_path / "compiled", interpreted=False)
+    reason, native = run(specs, folder / "compiled", interpreted=False)
     if reason:
         pytest.skip(f"the protocols are interpreted here: {reason}")
-    reason, plain = run(specs, tmp_path / "interpreted", interpreted=True)
+    reason, plain = run(specs, folder / "interpreted", interpreted=True)
     assert reason
+    return Both(native, plain)
+
+
+def serving(serves: str) -> list[str]:
+    return [name for name in OWN_SYSTEMS if SYSTEMS[name].serves == serves]
+
+
+@pytest.mark.timeout(600)  # the first one waits for all systems
+@pytest.mark.parametrize("serves", SETTINGS)
+def test_interpreted_and_compiled_give_the_same_messages_and_bytes(serves: str, both: Both) -> None:
+    systems = serving(serves)
+    native, plain = (
+        {name: content for name, content in files.items() if Path(name).parts[2] in systems} for files in both
+    )
     assert native.keys() == plain.keys()
     assert len(native) >= len(systems)
     assert all(len(content) > 1000 for content in native.values())

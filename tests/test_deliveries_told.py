@@ -60,7 +60,7 @@ and the verdict called that trial invalid, as joins were late."""
 
 
 def run_one(system: str, folder: Path) -> WitnessedTrial:
-    spec = spec_of(system, folder / system, peers=30)
+    spec = spec_of(system, folder / system, peers=20, measure="20 s")
     return run_witnessed(
         spec, RunDirectory(folder / "run"), lambda *of: run_virtual(*of, lambda progress: None)
     )

@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import pytest
+from forked_programs import run_program
 from numpy.typing import NDArray
 from test_packages import EXPERIMENT, ROOT, install, trellis
 
@@ -157,9 +156,9 @@ def run(install, tmp_path: Path):
         experiment = tmp_path / "models.yaml"
         experiment.write_text(EXPERIMENT.replace("NAME", system) + PHASES + lines)
         environment = os.environ | {"PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"}
-        command = (sys.executable, "-c", TRIAL, str(experiment), str(tmp_path / "run" / "trials" / "one"))
-        (tmp_path / "run" / "trials" / "one").mkdir(parents=True)
-        done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=100)
+        trial = tmp_path / "run" / "trials" / "one"
+        trial.mkdir(parents=True)
+        done = run_program(TRIAL, [str(experiment), str(trial)], tmp_path, environment, limit=100)
         assert done.returncode == 0, done.stderr
         found: dict[str, Any] = json.loads(done.stdout)
         return found

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from forked_programs import COMMAND, run_program
 
 from emulator.contract.protocol import RangeInterest
 from emulator.contract.registry import WORKLOADS
@@ -60,11 +60,8 @@ def trellis(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
 
     def _trellis(*arguments: str, **experiment: str) -> subprocess.CompletedProcess[str]:
         (tmp_path / "small.yaml").write_text(EXPERIMENT.replace("NAME", experiment.get("system", "vitis")))
-        program = (sys.executable, "-c", "from trellis.command.cli import main; main()")
         environment = os.environ | {"PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}", "COLUMNS": "300"}
-        return subprocess.run(
-            [*program, *arguments], capture_output=True, text=True, cwd=tmp_path, env=environment, timeout=100
-        )
+        return run_program(COMMAND, arguments, tmp_path, environment, limit=100)
 
     return _trellis
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 from fleet_toys import PATH
+from forked_programs import COMMAND, run_program
 from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
 
 from emulator.telemetry.otlp_files import read_records
@@ -58,16 +58,14 @@ main()
 """
 
 
-def python(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def python(folder: Path, program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run Python so that it finds the toys' package."""
     environment = os.environ | {"PYTHONPATH": PATH, "COLUMNS": "300"}
-    return subprocess.run(
-        [sys.executable, *arguments], capture_output=True, text=True, cwd=folder, env=environment, timeout=200
-    )
+    return run_program(program, arguments, folder, environment, limit=200)
 
 
 def trellis(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return python(folder, "-c", "from trellis.command.cli import main; main()", *arguments)
+    return python(folder, COMMAND, *arguments)
 
 
 def write(folder: Path, workload: str, system: str = "walkers") -> Path:
@@ -80,7 +78,7 @@ def run(folder: Path, workload: str, system: str = "walkers") -> tuple[str, Path
     """Run the trial; return what progress said at the end, and the trial's folder."""
     folder.mkdir(exist_ok=True)
     trial = folder / "run" / "trials" / "walks-1"
-    done = python(folder, "-c", RUN, str(write(folder, workload, system)), str(trial))
+    done = python(folder, RUN, str(write(folder, workload, system)), str(trial))
     assert done.returncode == 0, done.stderr
     return done.stdout.strip(), trial
 
@@ -226,7 +224,7 @@ def test_a_package_that_draws_what_no_plan_can_have_is_named(
 )
 def test_a_table_of_a_package_takes_no_name_of_another_one(tmp_path: Path, name: str, problem: str) -> None:
     write(tmp_path, TOKENS)
-    told = python(tmp_path, "-c", RENAMED, name, "plan", "walks.yaml")
+    told = python(tmp_path, RENAMED, name, "plan", "walks.yaml")
     assert told.returncode == 2
     assert problem in told.stderr
 
@@ -234,14 +232,14 @@ def test_a_table_of_a_package_takes_no_name_of_another_one(tmp_path: Path, name:
 def test_a_table_of_a_package_may_be_one_of_trellis_own_with_the_same_columns(tmp_path: Path) -> None:
     """The example of block propagation draws publications; here the package draws nothing into them."""
     write(tmp_path, TOKENS)
-    told = python(tmp_path, "-c", RENAMED, "publications", "plan", "walks.yaml")
+    told = python(tmp_path, RENAMED, "publications", "plan", "walks.yaml")
     assert told.returncode == 0, told.stderr
 
 
 def test_a_damaged_table_of_a_package_is_named(tmp_path: Path) -> None:
     _, trial = run(tmp_path, TOKENS)
     (trial / "plan" / "walks.parquet").write_bytes(b"nothing")
-    done = python(tmp_path, "-c", RUN, str(tmp_path / "walks.yaml"), str(trial))
+    done = python(tmp_path, RUN, str(tmp_path / "walks.yaml"), str(trial))
     assert "walks.parquet" in done.stderr
     assert "is damaged" in done.stderr
 
