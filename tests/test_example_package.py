@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from forked_programs import run_program
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 LOAD_ALL = """
@@ -60,9 +61,16 @@ def install(name: str, temporary: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def sites(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """The folders of all packages, by name."""
+    names = sorted(path.parent.name for path in EXAMPLES.glob("*/tests"))
+    return {name: install(name, tmp_path_factory) for name in names}
+
+
+@pytest.fixture
+def site(sites: dict[str, Path]) -> Path:
     """The folder of push gossip."""
-    return install("push-gossip", tmp_path_factory)
+    return sites["push-gossip"]
 
 
 def run(site: Path, *command: str, **variables: str) -> subprocess.CompletedProcess[str]:
@@ -71,47 +79,49 @@ def run(site: Path, *command: str, **variables: str) -> subprocess.CompletedProc
     return subprocess.run(arguments, capture_output=True, text=True, env=environment, cwd=site, timeout=500)
 
 
-@pytest.mark.timeout(600)  # analyses by Spark
-def test_their_own_tests_pass(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Each package is whole by itself; one process runs the tests of all, since each would start a JVM."""
-    names = sorted(path.parent.name for path in EXAMPLES.glob("*/tests"))
-    sites = [install(name, tmp_path_factory) for name in names]
-    for site in sites:
-        done = run(site, "-c", LOAD_ALL)
-        assert done.returncode == 0, done.stderr
-    tests = [str(EXAMPLES / name / "tests") for name in names]
-    command = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "--timeout", "480", *tests)
-    done = run(sites[0], *command, PYTHONPATH=os.pathsep.join(map(str, sites)))
-    assert done.returncode == 0, done.stdout
-
-
-@pytest.mark.timeout(600)  # an analysis by Spark
-def test_it_runs_on_every_runtime_of_this_machine_and_delivers_the_same_way(site: Path) -> None:
-    """On the virtual clock everybody gets every event; processes find the system by themselves too."""
-    program = """
+ON_EVERY_RUNTIME = """
 import trellis
-late = dict.fromkeys(("timer_lateness_p99", "delay_error_p99", "session_error_p99", "loop_stall"), "60 s")
-small = trellis.load("push-gossip:fanout.yaml", peers=30, repeat=1).with_({
-    "vary": {"runtime": [{"kind": "virtual"}, {"kind": "processes", "hosts": 2, "time_scale": 0.25}]},
-    "workload.publications.events": 10, "fidelity": late,
-    "workload.subscriptions": {"kind": "zipf", "topics": 20, "per_peer": 2},
-    "phases": {"join": "2 s", "settle": "14 s", "measure": "4 s", "drain": "6 s"},
-    "system.parameters.repair": "1 s"})
-run = small.run("runs", report=False)
-deliveries = run.tables["deliveries"]
-virtual, real = (found for _, found in deliveries.groupby(deliveries.trial.str.contains("processes")))
-assert virtual.delivered.all() and len(virtual) > 10
-assert real.delivered.mean() > 0.9, run.reasons
-assert set(virtual.trial) == {"push-gossip.virtual-1"}
-measures = run.summary[run.summary.variant == "push-gossip.virtual"].set_index("measure")["mean"]
-assert measures["hit_ratio"] == 1.0
-assert run.trials.set_index("trial").hit_ratio["push-gossip.virtual-1"] == 1.0
-again = trellis.open_run(run.path)
-assert again.valid == run.valid and again.tables["deliveries"].equals(deliveries)
-assert not any("virtual" in reason for reason in run.reasons)
+
+def test_it_runs_on_every_runtime_of_this_machine_and_delivers_the_same_way():
+    late = dict.fromkeys(("timer_lateness_p99", "delay_error_p99", "session_error_p99", "loop_stall"), "60 s")
+    small = trellis.load("push-gossip:fanout.yaml", peers=30, repeat=1).with_({
+        "vary": {"runtime": [{"kind": "virtual"}, {"kind": "processes", "hosts": 2, "time_scale": 0.25}]},
+        "workload.publications.events": 10, "fidelity": late,
+        "workload.subscriptions": {"kind": "zipf", "topics": 20, "per_peer": 2},
+        "phases": {"join": "2 s", "settle": "14 s", "measure": "4 s", "drain": "6 s"},
+        "system.parameters.repair": "1 s"})
+    run = small.run("runs", report=False)
+    deliveries = run.tables["deliveries"]
+    virtual, real = (found for _, found in deliveries.groupby(deliveries.trial.str.contains("processes")))
+    assert virtual.delivered.all() and len(virtual) > 10
+    assert real.delivered.mean() > 0.9, run.reasons
+    assert set(virtual.trial) == {"push-gossip.virtual-1"}
+    measures = run.summary[run.summary.variant == "push-gossip.virtual"].set_index("measure")["mean"]
+    assert measures["hit_ratio"] == 1.0
+    assert run.trials.set_index("trial").hit_ratio["push-gossip.virtual-1"] == 1.0
+    again = trellis.open_run(run.path)
+    assert again.valid == run.valid and again.tables["deliveries"].equals(deliveries)
+    assert not any("virtual" in reason for reason in run.reasons)
 """
-    done = run(site, "-c", program)
-    assert done.returncode == 0, done.stdout + done.stderr
+"""On the virtual clock everybody gets every event; processes find the system by themselves too."""
+
+
+def test_all_that_a_package_brings_can_be_imported(sites: dict[str, Path]) -> None:
+    """Each package is whole by itself."""
+    for site in sites.values():
+        done = run_program(LOAD_ALL, [], site, os.environ | {"PYTHONPATH": str(site)}, limit=100)
+        assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.timeout(600)  # analyses by Spark
+def test_their_own_tests_pass_and_one_runs_on_every_runtime(sites: dict[str, Path], tmp_path: Path) -> None:
+    """One process runs the tests of all, since each would start a JVM."""
+    own = tmp_path / "test_every_runtime.py"
+    own.write_text(ON_EVERY_RUNTIME)
+    tests = [*(str(EXAMPLES / name / "tests") for name in sites), str(own)]
+    command = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "--timeout", "480", *tests)
+    done = run(sites["push-gossip"], *command, PYTHONPATH=os.pathsep.join(map(str, sites.values())))
+    assert done.returncode == 0, done.stdout
 
 
 @pytest.mark.timeout(600)  # compiles a part of Trellis, too
