@@ -11,6 +11,7 @@ import pytest
 
 SCRIPT = Path(__file__).parent.parent / ".ci" / "run"
 (JAEGER,) = re.findall(r"^jaeger_version=(\S+)", SCRIPT.read_text(), re.MULTILINE)
+(AXE,) = re.findall(r"^axe_version=(\S+)", SCRIPT.read_text(), re.MULTILINE)
 
 
 def program(path: Path, text: str = "exit 0") -> None:
@@ -19,17 +20,18 @@ def program(path: Path, text: str = "exit 0") -> None:
     path.chmod(0o755)
 
 
-@pytest.mark.parametrize("with_jaeger", [True, False])
-def test_what_is_not_at_hand_is_named_at_the_end(tmp_path: Path, with_jaeger: bool) -> None:
+@pytest.mark.parametrize("from_last_time", [True, False])
+def test_what_is_not_at_hand_is_named_at_the_end(tmp_path: Path, from_last_time: bool) -> None:
     project, found, kept = tmp_path / "project", tmp_path / "found", tmp_path / "kept" / "trellis-ci"
     (project / ".ci").mkdir(parents=True)
     shutil.copy(SCRIPT, project / ".ci" / "run")
     program(project / ".ci" / "audit")
     program(found / "make", "echo made $*")
-    for absent in ("go", "apt-get"):
+    for absent in ("go", "npm", "apt-get"):
         program(found / absent, "exit 1")
-    if with_jaeger:
+    if from_last_time:
         program(kept / f"jaeger-{JAEGER}")
+        program(kept / f"axe-{AXE}" / "node_modules" / "axe-core" / "axe.min.js")
     surroundings = {
         "PATH": f"{found}:/usr/bin:/bin",
         "XDG_CACHE_HOME": str(kept.parent),
@@ -44,7 +46,7 @@ def test_what_is_not_at_hand_is_named_at_the_end(tmp_path: Path, with_jaeger: bo
         "there is no kernel with netem",
         "there is no Prometheus",
         "there is no cluster",
-        *([] if with_jaeger else ["there is no Jaeger"]),
+        *([] if from_last_time else ["there is no Jaeger", "there is no axe"]),
         "there are no real traces",
     ]
     told = ended.stderr.splitlines()[-len(absent_parts) :]

@@ -64,8 +64,9 @@ def test_the_example_with_partition_worse_links_pause_and_attackers_runs_to_its_
     assert outcome.state == "valid", outcome.reasons
     trial = run.trial(outcome.trial)
     faults = {each["name"]: each for each in trial.read_fidelity()["faults"]}
-    assert list(faults) == ["split", "brownout", "stopped"]
+    assert list(faults) == ["split", "brownout", "stopped", "attack"]
     assert faults["split"]["messages"]["stopped"] and faults["brownout"]["messages"]["delayed"]
+    assert faults["attack"]["messages"]["dropped"]
     assert Counter(regions_of(Plan.read(trial.plan))) == {"eu": 10, "us": 10}
 
 

@@ -126,12 +126,13 @@ def test_a_host_marks_a_message_that_another_host_sends_back(world: World, tmp_p
     (tmp_path / "there").mkdir()
     there = World(tmp_path / "there")
     there.host.index, there.host.host_of = 1, world.host.host_of
-    sent_back = []
+    sent_back: list[tuple[int, Any]] = []
     there.wire.offer = lambda host, passage: sent_back.append((host, passage))
     peer = world.add(0, Parts, session=3)
     peer.environment.send(3, EVENT)
     world.run(until=lambda: world.wire.passages)
     there.host.receive(world.wire.batch())
+    there.run(until=lambda: sent_back)
     there.close()
     ((host, passage),) = sent_back
     batch = wire_pb2.Batch(host=1)
