@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import pairwise
@@ -129,6 +130,37 @@ def test_a_message_that_comes_late_or_was_delayed_by_the_kernel_is_handled_at_on
     world.host._in_kernel = True
     world.host.receive(wire_pb2.Batch(host=1, envelopes=[from_another_host(world, 100.0)]))
     assert len(peer.heard) == 2
+
+
+def test_a_message_overtakes_none_that_is_due_before_it_while_the_host_stands_still(world: World) -> None:
+    peer = world.add(0, Parts)
+
+    def receive() -> None:
+        batches = []
+        for event, seconds in ((1, 0.003), (2, 0.004), (3, 0.005)):
+            envelope = from_another_host(world, seconds)
+            envelope.type, envelope.payload = EventData.NAME, EventData(event=event).encode()
+            batches.append(wire_pb2.Batch(host=1, envelopes=[envelope]))
+        world.host.receive(batches[0])
+        time.sleep(0.008)
+        for batch in batches[1:]:
+            world.host.receive(batch)
+
+    world.pass_time(0.01)
+    world.loop.call_soon(receive)
+    world.run(until=lambda: len(peer.heard) == 3)
+    assert [message.event for _, _, message in peer.heard] == [1, 2, 3]
+
+
+@pytest.mark.parametrize("rtt", ["2 ms", "40 ms"])
+def test_a_short_way_to_another_host_does_not_make_the_agenda_late(tmp_path: Path, rtt: str) -> None:
+    world = World(tmp_path, latency={"kind": "constant", "rtt": rtt})
+    peer = world.join(0)
+    for _ in range(30):
+        peer.environment.send(3, Goodbye())
+    world.run(until=lambda: len(world.wire.passages) == 30)
+    assert world.host.agenda.lateness.quantile(0.5) < 0.009
+    world.close()
 
 
 def test_early_messages_are_dropped_and_counted_beyond_the_most_that_may_wait(

@@ -133,6 +133,35 @@ def test_what_the_other_host_took_is_told_although_nothing_is_sent_back() -> Non
     asyncio.run(live())
 
 
+def test_what_was_taken_while_a_batch_was_written_is_told_soon() -> None:
+    class Stream:
+        """A stream over which the other host sends something while this one writes."""
+
+        def __init__(self) -> None:
+            self.taken: list[int] = []
+            self.meanwhile: Callable[[], None] | None = None
+
+        async def write(self, batch: wire_pb2.Batch) -> None:
+            self.taken.append(batch.taken)
+            if self.meanwhile is not None:
+                meanwhile, self.meanwhile = self.meanwhile, None
+                meanwhile()
+
+    async def live() -> None:
+        links, stream = Links(FakeHost(0), ["", _NOWHERE]), Stream()  # type: ignore[arg-type]
+        link = links.accept(1, stream)
+        assert link is not None
+        batch = wire_pb2.Batch(host=1, envelopes=[wire_pb2.Envelope(sender=1)])
+        link.hear(stream, batch)
+        await asyncio.sleep(streams._SETTLING + 0.01)
+        stream.meanwhile = lambda: link.hear(stream, batch)
+        links.offer(1, passage(0))
+        await until(lambda: stream.taken == [1, 2], 2.0)
+        await links.close()
+
+    asyncio.run(live())
+
+
 def test_a_queue_is_bounded_and_what_it_drops_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(streams, "_QUEUE_LIMIT", 10)
 

@@ -52,6 +52,10 @@ class Agenda:
         if self._loop is not None and at < self._wake_at - _QUANTUM:
             self._schedule(self._loop, at)
 
+    def is_overdue(self) -> bool:
+        """Return whether a call is due that was not made yet."""
+        return bool(self._heap) and self._heap[0][0] <= time.monotonic()
+
     def start(self) -> None:
         """Make calls from now on. Raises RuntimeError without a running event loop."""
         self._loop = asyncio.get_running_loop()

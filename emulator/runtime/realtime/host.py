@@ -172,13 +172,14 @@ class Host(SessionHost):
             now_ns = self.clock.now_ns()
             for envelope in batch.envelopes:
                 fault = fault_of(envelope, self.host_of, self.index)
+                in_turn = envelope.due_ns <= now_ns and not self.agenda.is_overdue()
                 if fault:
                     self.dropped[fault] += 1
-                elif self._in_kernel or envelope.bounced or envelope.due_ns <= now_ns:
+                elif in_turn or self._in_kernel or envelope.bounced:
                     self._open(envelope)
                 elif self._has_room():
                     self._waiting += 1
-                    self.agenda.add(envelope.due_ns * 1e-9, self._open_in_time, envelope)
+                    self.agenda.add(max(envelope.due_ns, now_ns) * 1e-9, self._open_in_time, envelope)
         except Exception as error:
             self.fail(error)
 
@@ -243,7 +244,7 @@ class Host(SessionHost):
             self.agenda.add(due, self._arrive, passage)
             return
         early = self.network.one_way(passage.sender, passage.receiver) if self._in_kernel else self._ahead
-        self.agenda.add(due - early, self._depart, passage)
+        self.agenda.add(max(due - early, self.clock.now()), self._depart, passage)
 
     def _depart(self, passage: Passage) -> None:
         self._waiting -= 1
@@ -270,10 +271,9 @@ class Host(SessionHost):
 
     def _has_room(self) -> bool:
         """Return whether one more message can wait here; one that cannot is counted as dropped."""
-        if self._waiting < _WAITING_LIMIT:
-            return True
-        self.dropped["delay line full"] += 1
-        return False
+        if self._waiting >= _WAITING_LIMIT:
+            self.dropped["delay line full"] += 1
+        return self._waiting < _WAITING_LIMIT
 
     def _open_in_time(self, envelope: wire_pb2.Envelope) -> None:
         """Handle an envelope that came early, now that it is due."""

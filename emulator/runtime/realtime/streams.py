@@ -280,7 +280,7 @@ class _Link:
     async def _write(self, stream: Stream, most: int = _BATCH_LIMIT) -> None:
         """Send what waits, or a part of it, and how much has come over the stream."""
         passages = self._queue[:most]
-        if len(passages) == len(self._queue):
+        if most and len(passages) == len(self._queue):
             self._gathering.begin()
         ledger = self._ledger(stream)
         taken = ledger.taken
@@ -291,6 +291,8 @@ class _Link:
         ledger.told = taken
         ledger.write(passages)
         del self._queue[: len(passages)]
+        if ledger.owes:  # the time at which this was to be told may have passed while the batch was written
+            self._gathering.end_by(asyncio.get_running_loop().time() + _SETTLING)
 
 
 class Links(Wire):
