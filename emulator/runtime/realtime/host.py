@@ -248,10 +248,10 @@ class Host(SessionHost):
 
     def _depart(self, passage: Passage) -> None:
         self._waiting -= 1
-        self._line.passed(passage.departure)
         self.sent_to_other_hosts += 1
         passage.encode(self.breaches.system, self.clock.now())
         passage.leave_by = unhurried() if self._in_kernel else in_time(self.clock, passage.due_ns)
+        self._line.passed(passage.departure, None if self._in_kernel else passage.leave_by)
         if self.wire is not None:
             self.wire.offer(self.host_of[passage.receiver], passage)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
 from emulator.messages.message import Message
@@ -60,11 +61,15 @@ class LinkLine:
         elif going is not None:
             going(leaves)
 
-    def passed(self, departure: Departure | None) -> None:
+    def passed(self, departure: Departure | None, by: float | None = None) -> None:
         """Take note that the host goes on with a message that has left its up link, when the agenda comes to
-        it."""
+        it. It is not late before `by` (monotonic, s), if that is given: its receiver holds it until it is
+        due."""
         if departure is not None:
-            self._meter.leave(departure, self._agenda.late / self._clock.scale)
+            late = self._agenda.late
+            if by is not None:
+                late = min(late, max(time.monotonic() - by, 0.0))
+            self._meter.leave(departure, late / self._clock.scale)
 
     def limits_down(self, receiver: int) -> bool:
         """Return whether the down link of a peer has a limit."""
