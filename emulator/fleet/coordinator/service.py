@@ -30,6 +30,10 @@ _AROUND_A_TRIAL = 1800.0
 what is left after it."""
 _PATIENCE = 20.0
 """The wall seconds that a call may wait; after that the caller is told to ask again."""
+_LARGE_ANSWERS = 64
+"""The most answers that are under way at once of those that grow with the number of hosts.
+
+All hosts may wait for the same moment, and memory for each would grow with the square of their number."""
 
 
 class CoordinatorService(control_pb2_grpc.CoordinatorServicer):
@@ -41,6 +45,7 @@ class CoordinatorService(control_pb2_grpc.CoordinatorServicer):
         self._journal: Journal | None = None
         self._over = False
         self._changed = asyncio.Condition()
+        self._turns = asyncio.Semaphore(_LARGE_ANSWERS)
         self.refusals = Refusals()
         """The counts of connections and calls that were refused, by reason."""
         self.requests = Requests()
@@ -84,6 +89,7 @@ class CoordinatorService(control_pb2_grpc.CoordinatorServicer):
             return None if here is None or here.has_finished(request) else here
 
         coordinator = await self._await(open_to_host, context)
+        await self._take_turn(coordinator, context)
         try:
             assignment = coordinator.register(request, at_ns := unix_ns())
         except ControlError as error:
@@ -106,6 +112,7 @@ class CoordinatorService(control_pb2_grpc.CoordinatorServicer):
         if started:
             await self._wake()
         await self._await(lambda: coordinator.start_ns if coordinator is self._coordinator else None, context)
+        await self._take_turn(coordinator, context)
         return coordinator.start()
 
     async def Track(self, request: control_pb2.TrackRequest, context: Any) -> control_pb2.TrackReply:
@@ -184,6 +191,16 @@ class CoordinatorService(control_pb2_grpc.CoordinatorServicer):
             await context.abort(grpc.StatusCode.OUT_OF_RANGE, "there is no further trial")
         assert found is not None
         return found
+
+    async def _take_turn(self, coordinator: Coordinator, context: Any) -> None:
+        """Wait until few large answers are under way. The turn is over when the caller has its answer.
+
+        The call is aborted if the trial has ended meanwhile.
+        """
+        await self._turns.acquire()
+        context.add_done_callback(lambda ended: self._turns.release())
+        if coordinator is not self._coordinator:
+            await context.abort(grpc.StatusCode.UNAVAILABLE, "the trial has ended: ask again")
 
     async def _wake(self) -> None:
         async with self._changed:
