@@ -16,6 +16,7 @@ from emulator.experiment.file.spec import TrialSpec
 from emulator.experiment.plan.draw_plan import draw_plan
 from emulator.fleet.coordinator.coordinator import Coordinator
 from emulator.fleet.coordinator.service import CoordinatorService
+from emulator.fleet.host.asking_again import pause_after
 from emulator.fleet.host.clock_offset import measure_clock_offset
 from trellis.v1 import control_pb2, control_pb2_grpc
 
@@ -103,6 +104,8 @@ async def _host(address: str, trial: str, name: str, dialling: asyncio.Semaphore
             except grpc.aio.AioRpcError as error:
                 if error.code() is not grpc.StatusCode.UNAVAILABLE:
                     raise
+                pause = pause_after(error)
+            await asyncio.sleep(pause)
 
 
 def _pin(core: int) -> None:

@@ -1,21 +1,25 @@
-"""Answers of the coordinator that grow with the number of hosts."""
+"""What the coordinator holds for its hosts: answers that grow with their number, and calls that wait."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import grpc
+import grpc.aio
+import pytest
 from coordinator_world import plan_of, spec_of
 from test_fleet_truth import in_a_loop
 
 from emulator.fleet.coordinator.coordinator import Coordinator
 from emulator.fleet.coordinator.service import CoordinatorService
+from emulator.fleet.host.asking_again import AFTER, pause_after
 from trellis.v1 import control_pb2
 
 HOSTS = 150
 MOST = 64
+WAITING = 1000
 
 
 class Refused(Exception):
@@ -28,12 +32,15 @@ class Call:
     def __init__(self) -> None:
         self._callbacks: list[Callable[[Any], None]] = []
         self.code: grpc.StatusCode | None = None
+        self.told: Sequence[tuple[str, str]] = ()
 
     def add_done_callback(self, callback: Callable[[Any], None]) -> None:
         self._callbacks.append(callback)
 
-    async def abort(self, code: grpc.StatusCode, details: str) -> None:
-        self.code = code
+    async def abort(
+        self, code: grpc.StatusCode, details: str, trailing_metadata: Sequence[tuple[str, str]] = ()
+    ) -> None:
+        self.code, self.told = code, trailing_metadata
         raise Refused(details)
 
     def end(self) -> None:
@@ -128,3 +135,33 @@ async def test_a_host_that_leaves_while_it_waits_keeps_no_turn() -> None:
         call.end()
     await settle()
     assert answered(tasks) == HOSTS
+
+
+@in_a_loop
+async def test_of_very_many_hosts_some_wait_and_the_others_are_told_when_to_ask_again() -> None:
+    service = CoordinatorService()
+    registration = control_pb2.Registration(host="host-0", start="s", address="a:1")
+    calls, tasks = await ask(service, "Register", [registration] * (WAITING + 5))
+    assert answered(tasks) == 5
+    told = [call for call in calls if call.code is not None]
+    assert [call.code for call in told] == [grpc.StatusCode.UNAVAILABLE] * 5
+    error = grpc.aio.AioRpcError(
+        grpc.StatusCode.UNAVAILABLE, grpc.aio.Metadata(), grpc.aio.Metadata(*told[0].told)
+    )
+    assert pause_after(error) == 15
+    tasks[0].cancel()
+    await settle()
+    (later,), (waiting,) = await ask(service, "Register", [registration])
+    assert not waiting.done() and later.code is None
+    for task in (*tasks, waiting):
+        task.cancel()
+    await asyncio.gather(*tasks, waiting, return_exceptions=True)
+
+
+@pytest.mark.parametrize(
+    ("told", "seconds"), [(None, 0.5), ("7", 7), ("900", 60), ("-1", 0.5), ("nan", 0.5), ("", 0.5)]
+)
+def test_a_host_asks_again_when_it_was_told_to(told: str | None, seconds: float) -> None:
+    trailing = grpc.aio.Metadata(*([] if told is None else [(AFTER, told)]))
+    error = grpc.aio.AioRpcError(grpc.StatusCode.UNAVAILABLE, grpc.aio.Metadata(), trailing)
+    assert pause_after(error) == seconds

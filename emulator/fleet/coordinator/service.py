@@ -14,6 +14,7 @@ from emulator.fleet.coordinator.coordinator import CONTROLLER, ControlError, Coo
 from emulator.fleet.coordinator.host_words import check_killed, check_peers, check_progress, check_result
 from emulator.fleet.coordinator.journal import Journal
 from emulator.fleet.coordinator.requests import Requests
+from emulator.fleet.host.asking_again import AFTER
 from emulator.runtime.realtime.clock import unix_ns
 from emulator.runtime.realtime.connecting import OPTIONS
 from emulator.tracing import spans
@@ -30,6 +31,12 @@ _AROUND_A_TRIAL = 1800.0
 what is left after it."""
 _PATIENCE = 20.0
 """The wall seconds that a call may wait; after that the caller is told to ask again."""
+_WAITING, _AGAIN_S = 1000, 15
+"""The most calls that wait at once, and the wall seconds after which further callers are to ask again.
+
+A call that waits takes 18 KiB, most of it gRPC's. A trial of more than 1,000 hosts starts at least 50 s after
+the last of them is ready, so all of them hear of the start in time.
+"""
 _LARGE_ANSWERS = 64
 """The most answers that are under way at once of those that grow with the number of hosts.
 
@@ -45,6 +52,7 @@ class CoordinatorService(control_pb2_grpc.CoordinatorServicer):
         self._journal: Journal | None = None
         self._over = False
         self._changed = asyncio.Condition()
+        self._waiting = 0
         self._turns = asyncio.Semaphore(_LARGE_ANSWERS)
         self.refusals = Refusals()
         """The counts of connections and calls that were refused, by reason."""
@@ -180,7 +188,18 @@ class CoordinatorService(control_pb2_grpc.CoordinatorServicer):
         return self._coordinator
 
     async def _await(self, ready: Callable[[], T | None], context: Any) -> T:
-        """Wait until `ready` returns something and return it; abort the call if that takes long."""
+        """Wait until `ready` returns something and return it; abort the call if that takes long, or if many
+        wait already."""
+        if self._waiting >= _WAITING and not self._over and ready() is None:
+            later = ((AFTER, str(_AGAIN_S)),)
+            await context.abort(grpc.StatusCode.UNAVAILABLE, "not yet, and many wait: ask again", later)
+        self._waiting += 1
+        try:
+            return await self._awaited(ready, context)
+        finally:
+            self._waiting -= 1
+
+    async def _awaited(self, ready: Callable[[], T | None], context: Any) -> T:
         async with self._changed:
             try:
                 async with asyncio.timeout(_PATIENCE):

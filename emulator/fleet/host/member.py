@@ -23,6 +23,7 @@ from emulator.experiment.file.spec import RealTime, TrialSpec
 from emulator.faults.network_faults import faults_of
 from emulator.files.disk import told
 from emulator.fleet.host import stop_signals
+from emulator.fleet.host.asking_again import pause_after
 from emulator.fleet.host.assignment import network_in, script_in, without_plan
 from emulator.fleet.host.clock_offset import measure_clock_offset
 from emulator.fleet.host.delay_enforcement import Enforcement, NotEnforced
@@ -51,8 +52,6 @@ _REPORTS_PER_S = 50
 """The progress reports a second of all hosts together, about."""
 _AWAIT_LIMIT = 60.0
 """The wall seconds of a call that waits for other hosts."""
-_PAUSE = 0.5
-"""The wall seconds before a host asks a coordinator again that it could not reach."""
 _PARTING = 5.0
 """The wall seconds for the last word to a coordinator that cannot be reached."""
 _FAREWELL = 1.0
@@ -325,7 +324,8 @@ class Membership:
                     raise TrialGone(error.details()) from None
                 if error.code() not in AWAY or time.monotonic() > deadline:
                     raise
-            await asyncio.sleep(_PAUSE)
+                pause = pause_after(error)
+            await asyncio.sleep(pause)
 
     def _fail(self, error: Exception) -> None:
         if not self._failure.done():

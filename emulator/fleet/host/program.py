@@ -15,6 +15,7 @@ from typing import Any
 import grpc
 import grpc.aio
 
+from emulator.fleet.host.asking_again import pause_after
 from emulator.fleet.host.delay_enforcement import Enforcement
 from emulator.fleet.host.member import AWAY, Membership, TrialGone, own_versions
 from emulator.runtime.realtime.clock import unix_ns
@@ -34,7 +35,6 @@ _PATIENCE = 5.0
 _LONG_PATIENCE = 180.0
 """The wall seconds for which a coordinator may be away that is restarted when it ends."""
 _CALL_LIMIT = 30.0
-_PAUSE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +158,8 @@ class _Program:
                 if time.monotonic() - said > _CALL_LIMIT:
                     said = time.monotonic()
                     print(f"waiting for {self._place.coordinator}: {error.details()}", flush=True)
-            await asyncio.sleep(_PAUSE)
+                pause = pause_after(error)
+            await asyncio.sleep(pause)
 
     async def _assigned(self, stub: Any) -> control_pb2.Assignment:
         """Register, and return the host's part of the plan."""
