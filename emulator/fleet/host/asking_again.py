@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import grpc.aio
 
 AFTER = "trellis-ask-again-after"
@@ -12,5 +14,6 @@ _LONGEST = 60.0
 
 def pause_after(error: grpc.aio.AioRpcError) -> float:
     """Return the wall seconds to the next call: those that the coordinator told, at most 60, or 0.5."""
-    told = next((value for key, value in error.trailing_metadata() or () if key == AFTER), None)
+    trailing: Any = error.trailing_metadata() or ()
+    told = next((value for key, value in trailing if key == AFTER), None)
     return min(float(told), _LONGEST) if isinstance(told, str) and told.isdecimal() else _PAUSE
