@@ -2,7 +2,9 @@
 
 import json
 import time
+from collections import Counter
 from concurrent import futures
+from hashlib import sha256
 
 import grpc
 import pytest
@@ -85,7 +87,7 @@ def write(trial, spans_of_records, host="virtual", start=START):
             number += 1
             scope.spans.add(
                 trace_id=number.to_bytes(16, "big"),
-                span_id=number.to_bytes(8, "big"),
+                span_id=sha256(f"{host} {number}".encode()).digest()[:8],
                 name=f"span {number}",
                 start_time_unix_nano=start + number,
                 end_time_unix_nano=start + number + 5,
@@ -193,6 +195,28 @@ def test_traces_of_real_time_keep_the_ids_that_a_release_forwarded(trial, collec
     write(trial, [2])
     replay(trial, collector.endpoint, shift=False)
     assert [span.trace_id for span in collector.spans] == [n.to_bytes(16, "big") for n in (1, 2)]
+
+
+def test_a_share_of_the_traces_is_sent_whole_and_is_part_of_a_larger_share(trial, collector):
+    for host in ("host-0", "host-1"):  # each trace has a span of both
+        write(trial, [400], host=host)
+
+    def arrived(share):
+        collector.requests.clear()
+        sent = replay(trial, collector.endpoint, share=share)
+        assert sent.whole and sent.spans + sent.left_out == 800
+        return Counter(span.trace_id for span in collector.spans)
+
+    tenth, half = arrived(0.1), arrived(0.5)
+    assert set(tenth.values()) == set(half.values()) == {2}
+    assert tenth.keys() < half.keys() and 20 <= len(tenth) <= 65 and 160 <= len(half) <= 240
+    assert len(arrived(1.0)) == 400
+
+
+def test_what_was_left_out_is_told(trial, collector):
+    write(trial, [50])
+    sent = replay(trial, collector.endpoint, share=1e-12)
+    assert sent.lines() == ["sent 0 spans in 0 requests; left out 50 spans of other traces"]
 
 
 def test_trials_of_one_seed_in_real_time_have_trace_ids_of_their_own():

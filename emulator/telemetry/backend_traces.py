@@ -47,6 +47,11 @@ class BackendTraces:
         head = int.from_bytes(trace[:_MASKED], "big") ^ self._mask
         return head.to_bytes(_MASKED, "big") + trace[_MASKED:]
 
+    def is_among(self, trace: bytes, share: float) -> bool:
+        """Return whether this trace of the telemetry is in a share (0 to 1) of them, by a hash of its id."""
+        drawn = int.from_bytes(hashlib.sha256(self.id(trace)).digest()[:_MASKED], "big")
+        return drawn < int(share * 2 ** (8 * _MASKED))
+
 
 def ended_ns(trial: TrialDirectory) -> int | None:
     """Return when a trial ended on the wall clock (ns since 1970), or None if it has not ended.

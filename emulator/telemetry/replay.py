@@ -54,6 +54,8 @@ class Sent:
     spans: int = 0
     """The number of spans that the backend accepted."""
     requests: int = 0
+    left_out: int = 0
+    """The number of spans in traces that were not to be sent."""
     rejected: int = 0
     """The number of spans that the backend refused in requests that it otherwise took."""
     messages: set[str] = field(default_factory=set)
@@ -63,17 +65,18 @@ class Sent:
 
     @property
     def whole(self) -> bool:
-        """This is true if every span of the trial arrived."""
+        """This is true if every span arrived that was to be sent."""
         return not self.rejected and not self.losses
 
     def lines(self) -> list[str]:
         """Return the result in words; failures come first."""
         said = f": {'; '.join(sorted(self.messages))}" if self.messages else ""
         lines = [f"the backend rejected {counted(self.rejected, 'span')}{said}"] if self.rejected else []
+        out = f"; left out {counted(self.left_out, 'span')} of other traces" if self.left_out else ""
         return [
             *lines,
             *self.losses,
-            f"sent {counted(self.spans, 'span')} in {counted(self.requests, 'request')}",
+            f"sent {counted(self.spans, 'span')} in {counted(self.requests, 'request')}{out}",
         ]
 
 
@@ -88,13 +91,14 @@ def replay(
     note: Callable[[str], None] = lambda _: None,
     shift: bool = True,
     sleep: Callable[[float], None] = time.sleep,
+    share: float = 1.0,
 ) -> Sent:
-    """Send all spans of a trial, record by record.
+    """Send the spans of a trial, record by record: those of all traces, or of about a `share` of them.
 
     With `shift`, the spans of a virtual clock are moved so that the trial ends when it did on the wall clock,
     or now if that is not known, and those of hosts in real time to the coordinator's clock as it was at the
-    start. A trial that is sent again has the same ids and times. Raises BadEndpoint, DamagedFile, and
-    ReplayError if the backend refuses a request or stays unavailable.
+    start. A trial that is sent again has the same ids and times, and a larger share includes a smaller one.
+    Raises BadEndpoint, DamagedFile, and ReplayError if the backend refuses a request or stays unavailable.
     """
     start = _start_ns(directory) if shift else None
     there = BackendTraces(directory)
@@ -104,7 +108,7 @@ def replay(
         stub = TraceServiceStub(channel)  # type: ignore[no-untyped-call]
         for contents in scan_once(traces_of(directory)):
             for record in _records(contents, sent):
-                for request in _requests(record, start, there, outcomes):
+                for request in _requests(record, start, there, outcomes, share, sent):
                     _export(stub, request, sent, endpoint, note, sleep)
                     if sent.requests % _NOTE_EACH == 0:
                         note(f"{counted(sent.spans, 'span')} sent")
@@ -164,7 +168,12 @@ def _records(contents: Contents, sent: Sent) -> Iterator[TracesData]:
 
 
 def _requests(
-    record: TracesData, start: int | None, there: BackendTraces, outcomes: TraceOutcomes
+    record: TracesData,
+    start: int | None,
+    there: BackendTraces,
+    outcomes: TraceOutcomes,
+    share: float,
+    sent: Sent,
 ) -> Iterator[ExportTraceServiceRequest]:
     """Yield requests of a bounded number of spans, made as a backend wants them."""
     for resource in record.resource_spans:
@@ -174,13 +183,15 @@ def _requests(
                 offset = start - attribute.value.int_value
                 attribute.value.int_value = start
         for scope in resource.scope_spans:
-            for first in range(0, len(scope.spans), SPANS_A_REQUEST):
+            chosen = [span for span in scope.spans if share == 1 or there.is_among(span.trace_id, share)]
+            sent.left_out += len(scope.spans) - len(chosen)
+            for first in range(0, len(chosen), SPANS_A_REQUEST):
                 request = ExportTraceServiceRequest()
                 target = request.resource_spans.add(
                     resource=resource.resource, schema_url=resource.schema_url
                 )
                 part = target.scope_spans.add(scope=scope.scope, schema_url=scope.schema_url)
-                spans = scope.spans[first : first + SPANS_A_REQUEST]
+                spans = chosen[first : first + SPANS_A_REQUEST]
                 for span in spans:
                     outcomes.complete(span, there)
                     _change(span, offset, there)

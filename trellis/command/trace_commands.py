@@ -24,6 +24,22 @@ def check_trace_page(address: str) -> None:
         )
 
 
+def share_in(text: str) -> float:
+    """Return the share that a text such as `0.1` or `10 %` is.
+
+    Raises UserError unless it is above 0 and at most 1.
+    """
+    from emulator.files.quantities import parse_share
+
+    try:
+        share = float(parse_share(text) if "%" in text else text)
+    except ValueError:
+        share = 0.0
+    if not 0 < share <= 1:
+        raise UserError(f'--sample is "{text}", but has to be a share of all traces, such as 0.1 or "10 %"')
+    return share
+
+
 @commands.command()
 def traces(
     target: Annotated[Path, typer.Argument(metavar="RUNDIR", help="A run directory.")],
@@ -31,6 +47,9 @@ def traces(
     trial: Annotated[
         str | None, typer.Option("--trial", metavar="NAME", help="Default: the only one.")
     ] = None,
+    sample: Annotated[
+        str, typer.Option("--sample", metavar="SHARE", help="Send whole traces of this share, such as 0.1.")
+    ] = "1",
     keep_times: Annotated[
         bool,
         typer.Option(
@@ -46,6 +65,7 @@ def traces(
         from emulator.telemetry.replay import ReplayError, replay, traces_of
         from trellis.command.terminal import Screen
 
+        share = share_in(sample)
         directory = open_run(target)[0]
         names = [found.name for found in directory.trials() if traces_of(found)]
         chosen = trial or (names[0] if len(names) == 1 else None)
@@ -55,7 +75,7 @@ def traces(
         screen = Screen(err)
         try:
             with screen.step(f"sending the traces of {chosen} to {endpoint}", 0) as step:
-                sent = replay(directory.trial(chosen), endpoint, step.note, shift=not keep_times)
+                sent = replay(directory.trial(chosen), endpoint, step.note, shift=not keep_times, share=share)
         except BadEndpoint as error:
             raise UserError(str(error)) from None
         except ReplayError as error:
