@@ -10,15 +10,21 @@ from typing import Any
 
 import grpc
 import pytest
+from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import (
+    ExportLogsServiceRequest,
+    ExportLogsServiceResponse,
+)
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
     ExportTraceServiceRequest,
     ExportTraceServiceResponse,
 )
+from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord, ResourceLogs
 from opentelemetry.proto.trace.v1.trace_pb2 import ResourceSpans, Span
 
 from emulator.tracing import spans
 
-_METHOD = "opentelemetry.proto.collector.trace.v1.TraceService"
+_TRACES = "opentelemetry.proto.collector.trace.v1.TraceService"
+_LOGS = "opentelemetry.proto.collector.logs.v1.LogsService"
 
 
 def values(attributes: Any) -> dict[str, Any]:
@@ -37,6 +43,7 @@ class Receiver:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._resource_spans: list[ResourceSpans] = []
+        self._resource_logs: list[ResourceLogs] = []
         self.metadata: dict[str, str] = {}
         """The metadata of the last request."""
         self.port = 0
@@ -46,6 +53,12 @@ class Receiver:
             self._resource_spans.extend(request.resource_spans)
             self.metadata = dict(context.invocation_metadata())
         return ExportTraceServiceResponse()
+
+    def export_logs(self, request: ExportLogsServiceRequest, context: Any) -> ExportLogsServiceResponse:
+        with self._lock:
+            self._resource_logs.extend(request.resource_logs)
+            self.metadata = dict(context.invocation_metadata())
+        return ExportLogsServiceResponse()
 
     @property
     def endpoint(self) -> str:
@@ -62,6 +75,16 @@ class Receiver:
             ]
         return sorted(found, key=lambda pair: pair[1].start_time_unix_nano)
 
+    def records(self) -> list[tuple[dict[str, Any], str, LogRecord]]:
+        """Return the log records with the attributes of their resources and the names of their loggers."""
+        with self._lock:
+            return [
+                (values(each.resource.attributes), scope.scope.name, record)
+                for each in self._resource_logs
+                for scope in each.scope_logs
+                for record in scope.log_records
+            ]
+
     def named(self, name: str) -> list[Span]:
         return [span for _, span in self.told() if span.name == name]
 
@@ -75,12 +98,19 @@ class Receiver:
 def receiving() -> Iterator[Receiver]:
     """Serve a receiver on a free port of the loopback."""
     receiver = Receiver()
-    handler = grpc.unary_unary_rpc_method_handler(
+    traces = grpc.unary_unary_rpc_method_handler(
         receiver.export, ExportTraceServiceRequest.FromString, ExportTraceServiceResponse.SerializeToString
     )
+    logs = grpc.unary_unary_rpc_method_handler(
+        receiver.export_logs, ExportLogsServiceRequest.FromString, ExportLogsServiceResponse.SerializeToString
+    )
+    handlers = [
+        grpc.method_handlers_generic_handler(service, {"Export": handler})
+        for service, handler in ((_TRACES, traces), (_LOGS, logs))
+    ]
     with futures.ThreadPoolExecutor(2) as pool:
         server = grpc.server(pool)
-        server.add_generic_rpc_handlers([grpc.method_handlers_generic_handler(_METHOD, {"Export": handler})])
+        server.add_generic_rpc_handlers(handlers)
         receiver.port = server.add_insecure_port("127.0.0.1:0")
         server.start()
         try:

@@ -131,6 +131,30 @@ def test_the_collector_keeps_what_programs_tell_apart_from_trials(forward: str) 
     assert config["receivers"]["otlp/programs"]["protocols"]["grpc"]["endpoint"].startswith("127.0.0.1:")
 
 
+@pytest.mark.parametrize("forward", ["", "tempo.monitoring:4317"])
+def test_logs_are_sent_and_kept_beside_spans_where_they_are_asked_for(forward: str) -> None:
+    values = {"telemetry": {"programs": {"enabled": True, "logs": True}, "forward": {"endpoint": forward}}}
+    manifests = render(values, _on_pods())
+    told = _told(manifests)
+    assert {name for name, of in told.items() if of.get("OTEL_LOGS_EXPORTER") == "otlp"} == TELLING
+    config = _collector(manifests)
+    pipelines = config["service"]["pipelines"]
+    assert ("logs/programs-forward" in pipelines) is bool(forward)
+    for signal in ("traces", "logs"):
+        (exporter,) = pipelines[f"{signal}/programs"]["exporters"]
+        assert config["exporters"][exporter]["path"] == f"/var/lib/trellis/programs/{signal}.otlp"
+        assert config["exporters"][exporter]["rotation"]["max_backups"] == 1
+        assert pipelines[f"{signal}/programs"]["receivers"] == ["otlp/programs"]
+
+
+def test_logs_are_not_sent_unless_asked_for_and_not_without_spans() -> None:
+    manifests = render(ON, _on_pods())
+    assert not [name for name, of in _told(manifests).items() if "OTEL_LOGS_EXPORTER" in of]
+    assert not [name for name in _collector(manifests)["service"]["pipelines"] if name.startswith("logs")]
+    with pytest.raises(Refused, match=r"telemetry\.programs\.logs needs telemetry\.programs\.enabled"):
+        template({"telemetry": {"programs": {"logs": True}}}, _on_pods())
+
+
 def test_policies_let_programs_reach_the_collector_and_nothing_more() -> None:
     before, after = render(spec=_on_pods()), render(ON, _on_pods())
     for component in ("coordinator", "results", "analysis"):

@@ -63,11 +63,13 @@ class Collector:
     def __init__(self, address):
         self.traces = Service()
         self.metrics = Service()
+        self.logs = Service()
         self.pool = futures.ThreadPoolExecutor(2)
         self.server = grpc.server(self.pool)
         for name, service in (
             ("trace.v1.TraceService", self.traces),
             ("metrics.v1.MetricsService", self.metrics),
+            ("logs.v1.LogsService", self.logs),
         ):
             export = grpc.unary_unary_rpc_method_handler(service.export)
             handler = grpc.method_handlers_generic_handler(

@@ -30,6 +30,7 @@ from emulator.trust.credentials import OPEN, bearer
 from emulator.trust.tickets import key_of, read_ticket, write_ticket
 
 KEY = "the key of tickets"
+LOGS = {"logs": "/opentelemetry.proto.collector.logs.v1.LogsService/Export"}
 UNTIL = 1 << 40
 """A Unix time of the far future."""
 TICKET = write_ticket(KEY, "vitis-1", "host-3", UNTIL)
@@ -73,7 +74,7 @@ async def _door(collector: str) -> ProgramsDoor:
 
 def send(address: str, message: bytes, ticket: str = TICKET, signal: str = "traces") -> grpc.StatusCode:
     with grpc.insecure_channel(address) as channel:
-        export = channel.unary_unary(METHODS[signal], None, None)
+        export = channel.unary_unary((METHODS | LOGS)[signal], None, None)
         try:
             export(message, timeout=20, metadata=bearer(ticket))
         except grpc.RpcError as error:
@@ -235,15 +236,24 @@ def test_what_programs_tell_of_themselves_goes_to_another_port_of_the_collector(
         assert len(own.traces.messages) == len(collector.traces.messages) == 1
 
 
+def test_programs_send_their_logs_beside_their_spans() -> None:
+    with running() as collector, running() as own, gate(collector, own) as address:
+        assert send(address, b"a log", "token of programs", "logs") is grpc.StatusCode.OK
+        assert own.logs.messages == [b"a log"] and not own.traces.messages
+        assert send(address, spans().SerializeToString(), TICKET, "logs") is grpc.StatusCode.UNAUTHENTICATED
+        assert len(own.logs.messages) == 1 and not collector.logs.messages
+
+
 @pytest.mark.parametrize(
-    ("token", "signal"), [("token of others", "traces"), ("token of programs", "metrics")]
+    ("token", "signal"),
+    [("token of others", "traces"), ("token of others", "logs"), ("token of programs", "metrics")],
 )
-def test_the_token_of_programs_opens_the_way_for_spans_alone(token: str, signal: str) -> None:
+def test_the_token_of_programs_opens_the_way_for_spans_and_logs_alone(token: str, signal: str) -> None:
     with running() as collector, running() as own, gate(collector, own) as address:
         sent = send(address, spans().SerializeToString(), token, signal)
         assert sent is grpc.StatusCode.UNAUTHENTICATED
         for each in (collector, own):
-            assert not each.traces.messages and not each.metrics.messages
+            assert not each.traces.messages and not each.metrics.messages and not each.logs.messages
 
 
 def test_operators_are_told_of_what_the_gate_refuses() -> None:

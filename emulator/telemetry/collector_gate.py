@@ -1,8 +1,8 @@
 """The gate before a Collector: each host may send its own telemetry of a trial, and nothing else.
 
 A host shows the ticket that the coordinator gave it. The origin that a request names must be the ticket's;
-the request is passed on as it came. Programs of the release show a token instead, with what they tell of
-themselves; it goes to another port of the Collector, which keeps it apart from the trials.
+the request is passed on as it came. Programs of the release show a token instead, with spans and logs of
+themselves; these go to another port of the Collector, which keeps them apart from the trials.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ _AT_ONCE = 128
 """The most requests under way; the senders of further ones are told to come again."""
 _DEADLINE = 15.0
 """The seconds that the Collector has for a request."""
+_LOGS = "/opentelemetry.proto.collector.logs.v1.LogsService/Export"
 _SCHEME = "Bearer "
 _BYTES = 2
 """The wire type of fields that have a length. See protobuf.dev/programming-guides/encoding."""
@@ -46,7 +47,7 @@ class NotTheirs(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class ProgramsDoor:
-    """The way by which programs of the release send spans of themselves."""
+    """The way by which programs of the release send spans and logs of themselves."""
 
     channel: grpc.aio.Channel
     """The channel to the Collector's port for them, of `open_collector`."""
@@ -74,11 +75,16 @@ async def serve_gate(
     channel = open_collector(collector)
     strangers = strangers or Strangers()
     server = grpc.aio.server(options=options, maximum_concurrent_rpcs=_AT_ONCE)
-    for signal, method in METHODS.items():
+    answers = {
+        method: _Answer(key, strangers, channel.unary_unary(method, None, None))
+        for method in METHODS.values()
+    }
+    if programs is not None:
+        answers[_LOGS] = _Answer(key, strangers)
+        for method in (METHODS["traces"], _LOGS):
+            answers[method].admit(programs, programs.channel.unary_unary(method, None, None))
+    for method, answer in answers.items():
         service, _, name = method.strip("/").partition("/")
-        answer = _Answer(channel.unary_unary(method, None, None), key, strangers)
-        if programs is not None and signal == "traces":
-            answer.admit(programs, programs.channel.unary_unary(method, None, None))
         handler = grpc.stream_unary_rpc_method_handler(answer.give)
         server.add_generic_rpc_handlers([grpc.method_handlers_generic_handler(service, {name: handler})])
     port = credentials.listen(server, listen)
@@ -105,7 +111,8 @@ Export = Callable[..., Awaitable[bytes]]
 class _Answer:
     """A handler of single messages as a stream, to read ticket or token before the message."""
 
-    def __init__(self, export: Export, key: str, strangers: Strangers) -> None:
+    def __init__(self, key: str, strangers: Strangers, export: Export | None = None) -> None:
+        """Hosts with a ticket may send by `export`, if there is one."""
         self._export = export
         self._key = key
         self._strangers = strangers
@@ -121,7 +128,7 @@ class _Answer:
             self._strangers.admit(context.peer())
             return await _passed_on(self._programs[1], await anext(aiter(requests), b""), context)
         of = read_ticket(self._key, shown, time.time())
-        if of is None:
+        if of is None or self._export is None:
             self._strangers.refusals.add(BAD_TOKEN)
             why = "the request does not show a ticket of this release's coordinator that still holds"
             await _refuse(grpc.StatusCode.UNAUTHENTICATED, why, context)

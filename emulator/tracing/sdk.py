@@ -19,7 +19,7 @@ from opentelemetry import context, trace
 from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExporter
 from opentelemetry.sdk.resources import OTELResourceDetector, Resource
 from opentelemetry.sdk.trace import TracerProvider
-from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter
+from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
 from opentelemetry.trace import Link, SpanContext, SpanKind, Status, StatusCode
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
@@ -30,9 +30,10 @@ from emulator.trust.credentials import Credentials
 _SCOPE = "trellis.programs"
 _FORMAT = TraceContextTextMapPropagator()
 _HEADER = "traceparent"
-_PROTOCOLS = ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
-_TIME_OUTS = ("OTEL_EXPORTER_OTLP_TRACES_TIMEOUT", "OTEL_EXPORTER_OTLP_TIMEOUT")
-_TIME_OUT = 3.0
+TRACES, LOGS = "TRACES", "LOGS"
+"""The signals, as they are in names of variables."""
+_PROTOCOL, _TIME_OUT = "OTEL_EXPORTER_OTLP_PROTOCOL", "OTEL_EXPORTER_OTLP_TIMEOUT"
+_PATIENCE = 3.0
 """The seconds for which an endpoint that is away is asked, if no variable says otherwise. It is less than
 programs have to end."""
 
@@ -44,10 +45,10 @@ class SdkTracer:
         self, role: str, instance: str, credentials: Credentials, environment: Mapping[str, str]
     ) -> None:
         """Raises CannotTrace for a protocol that there is not."""
-        exporter = _exporter(credentials, environment)
-        _tell_failures_once()
+        exporter = OTLPSpanExporter(**exporter_options(TRACES, credentials, environment))
+        tell_failures_once("spans")
         self._ids = _Ids()
-        self._provider = TracerProvider(resource=_resource(role, instance), id_generator=self._ids)
+        self._provider = TracerProvider(resource=resource_of(role, instance), id_generator=self._ids)
         self._provider.add_span_processor(BatchSpanProcessor(exporter))
         self._tracer = self._provider.get_tracer(_SCOPE, version("trellis"))
 
@@ -147,7 +148,7 @@ def _traceparent(made: trace.Span) -> str:
     return carrier.get(_HEADER, "")
 
 
-def _resource(role: str, instance: str) -> Resource:
+def resource_of(role: str, instance: str) -> Resource:
     """Return what the program is. The variables of OpenTelemetry have the last word."""
     told = OTELResourceDetector().detect().attributes
     own = {
@@ -161,38 +162,49 @@ def _resource(role: str, instance: str) -> Resource:
     return Resource.create({**own, **told})
 
 
-def _exporter(credentials: Credentials, environment: Mapping[str, str]) -> SpanExporter:
-    """Return what sends spans by gRPC. Raises CannotTrace if the variables ask for another protocol."""
-    protocol = next((value for name in _PROTOCOLS if (value := environment.get(name, "").strip())), "grpc")
+def exporter_options(signal: str, credentials: Credentials, environment: Mapping[str, str]) -> dict[str, Any]:
+    """Return the options of what sends a signal by gRPC, beside the SDK's variables.
+
+    Raises CannotTrace if the variables ask for another protocol.
+    """
+    names = [f"OTEL_EXPORTER_OTLP_{signal}_PROTOCOL", _PROTOCOL]
+    protocol = next((value for name in names if (value := environment.get(name, "").strip())), "grpc")
     headers = dict(credentials.metadata)
-    more: dict[str, Any] = {} if any(name in environment for name in _TIME_OUTS) else {"timeout": _TIME_OUT}
+    told = any(name in environment for name in (f"OTEL_EXPORTER_OTLP_{signal}_TIMEOUT", _TIME_OUT))
+    more: dict[str, Any] = {} if told else {"timeout": _PATIENCE}
     if headers:
         more["headers"] = headers
     if protocol != "grpc":
         raise CannotTrace(
-            f'{_PROTOCOLS[1]} is "{protocol}". Write grpc, and name its port in the endpoint, usually 4317'
+            f'{_PROTOCOL} is "{protocol}". Write grpc, and name its port in the endpoint, usually 4317'
         )
     if credentials.certificates is not None:
         more["credentials"] = credentials.certificates.of_client()
         more["channel_options"] = (("grpc.ssl_target_name_override", credentials.certificates.name),)
-    return OTLPSpanExporter(**more)
+    return more
 
 
 class _Once(logging.Handler):
     """Tells the first thing that goes wrong with sending, and no more: an endpoint may be away for hours."""
 
-    def __init__(self) -> None:
+    def __init__(self, what: str) -> None:
         super().__init__(logging.WARNING)
+        self.what = what
         self._told = False
 
     def emit(self, record: logging.LogRecord) -> None:
         if not self._told:
             self._told = True
-            print(f"spans of this program are not taken: {record.getMessage()}", file=sys.stderr, flush=True)
+            text = f"{self.what} of this program are not taken: {record.getMessage()}"
+            print(text, file=sys.stderr, flush=True)
 
 
-def _tell_failures_once() -> None:
-    """Let the SDK's warnings go to standard error once, and not to whatever logs this process has."""
+def tell_failures_once(what: str) -> None:
+    """Let the SDK's warnings go to standard error once, and not to whatever logs this process has.
+
+    `what` is sent beside what an earlier call named.
+    """
     logger = logging.getLogger("opentelemetry")
-    logger.handlers[:] = [_Once()]
+    before = [handler.what for handler in logger.handlers if isinstance(handler, _Once)]
+    logger.handlers[:] = [_Once(" or ".join(dict.fromkeys([*before, what])))]
     logger.propagate = False

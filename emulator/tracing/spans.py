@@ -20,8 +20,6 @@ from emulator.tracing.tracer import Attributes, CannotTrace, Span, Tracer
 if TYPE_CHECKING:
     from emulator.trust.credentials import Credentials
 
-_ENDPOINTS = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
-
 
 class _Nothing:
     """A span of a program that traces nothing."""
@@ -45,10 +43,24 @@ _tracer: Tracer | None = None
 
 def is_asked(given: Mapping[str, str]) -> bool:
     """Return whether the variables name an endpoint for traces, and do not turn traces off."""
-    disabled = given.get("OTEL_SDK_DISABLED", "").strip().lower() == "true"
     exporter = given.get("OTEL_TRACES_EXPORTER", "otlp").strip().lower()
-    named = any(given.get(variable, "").strip() for variable in _ENDPOINTS)
-    return named and not disabled and exporter in ("", "otlp")
+    return _has_endpoint(given, "TRACES") and exporter in ("", "otlp")
+
+
+def sends_logs(given: Mapping[str, str]) -> bool:
+    """Return whether the variables ask for logs by OTLP and name an endpoint for them.
+
+    Unlike traces, logs are sent only if `OTEL_LOGS_EXPORTER` is `otlp`, because clusters collect what
+    programs write.
+    """
+    exporter = given.get("OTEL_LOGS_EXPORTER", "").strip().lower()
+    return _has_endpoint(given, "LOGS") and exporter == "otlp"
+
+
+def _has_endpoint(given: Mapping[str, str], signal: str) -> bool:
+    disabled = given.get("OTEL_SDK_DISABLED", "").strip().lower() == "true"
+    names = (f"OTEL_EXPORTER_OTLP_{signal}_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
+    return not disabled and any(given.get(name, "").strip() for name in names)
 
 
 def begin(role: str, instance: str = "", credentials: Credentials | None = None) -> None:

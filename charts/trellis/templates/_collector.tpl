@@ -6,6 +6,7 @@ It listens to its own pod alone, where the gate asks for tickets: not every Coll
 {{- define "trellis.collector.config" -}}
 {{- $forward := .Values.telemetry.forward -}}
 {{- $programs := eq (include "trellis.programs.way" .) "collector" -}}
+{{- $ofPrograms := ternary (list "traces" "logs") (list "traces") .Values.telemetry.programs.logs -}}
 extensions:
   health_check:
     endpoint: ":13133"
@@ -46,13 +47,15 @@ exporters:
   {{- end }}
   {{- if $programs }}
   {{- /* What programs tell of themselves is no telemetry of a trial, and is kept for a while only. */}}
-  file/programs:
-    path: /var/lib/trellis/programs/traces.otlp
+  {{- range $signal := $ofPrograms }}
+  file/programs{{ if ne $signal "traces" }}-{{ $signal }}{{ end }}:
+    path: /var/lib/trellis/programs/{{ $signal }}.otlp
     format: proto
     compression: zstd
     rotation:
       max_megabytes: 64
       max_backups: 1
+  {{- end }}
   {{- end }}
   {{- if $forward.endpoint }}
   otlp/forward:
@@ -76,15 +79,17 @@ service:
     {{- end }}
     {{- end }}
     {{- if $programs }}
-    traces/programs:
+    {{- range $signal := $ofPrograms }}
+    {{ $signal }}/programs:
       receivers: [otlp/programs]
       processors: [memory_limiter]
-      exporters: [file/programs]
+      exporters: [file/programs{{ if ne $signal "traces" }}-{{ $signal }}{{ end }}]
     {{- if $forward.endpoint }}
-    traces/programs-forward:
+    {{ $signal }}/programs-forward:
       receivers: [otlp/programs]
       processors: [batch]
       exporters: [otlp/forward]
+    {{- end }}
     {{- end }}
     {{- end }}
 {{- end -}}

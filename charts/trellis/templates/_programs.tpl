@@ -12,6 +12,8 @@ endpoint
 {{- else -}}
 collector
 {{- end -}}
+{{- else if $programs.logs -}}
+{{- fail "telemetry.programs.logs needs telemetry.programs.enabled" -}}
 {{- end -}}
 {{- end -}}
 
@@ -37,6 +39,10 @@ collector
 - name: TRELLIS_PROGRAMS_TOKEN_FILE
   value: /etc/trellis-trust/programs
   {{- end }}
+{{- if .root.Values.telemetry.programs.logs }}
+- name: OTEL_LOGS_EXPORTER
+  value: otlp
+{{- end }}
 {{- end }}
 {{- if eq .root.Values.logs.format "json" }}
 - name: TRELLIS_LOG_FORMAT
