@@ -348,6 +348,21 @@ def test_forwarded_telemetry_goes_a_way_of_its_own(tls: bool) -> None:
         assert config["service"]["pipelines"][f"{signal}/forward"]["processors"] == ["batch"]
 
 
+@pytest.mark.parametrize("share", [0.1, 1])
+def test_a_share_of_the_traces_is_forwarded_and_all_are_kept(share: float) -> None:
+    manifests = render({"telemetry": {"forward": {"endpoint": "tempo.monitoring:4317", "sample": share}}})
+    (config,) = load(find(manifests, "ConfigMap", "demo-collector")["data"]["config.yaml"])
+    pipelines = config["service"]["pipelines"]
+    sampling = ["probabilistic_sampler"] * (share < 1)
+    assert pipelines["traces/forward"]["processors"] == [*sampling, "batch"]
+    assert pipelines["metrics/forward"]["processors"] == ["batch"]
+    assert pipelines["traces/files"]["processors"] == ["memory_limiter"]
+    assert set(config["processors"]) == {"memory_limiter", "batch", *sampling}
+    if sampling:
+        sampler = config["processors"]["probabilistic_sampler"]
+        assert (sampler["mode"], sampler["sampling_percentage"]) == ("hash_seed", 10)
+
+
 def test_executors_are_made_only_when_asked_for() -> None:
     alone = render()
     assert not any(

@@ -5,6 +5,7 @@ It listens to its own pod alone, where the gate asks for tickets: not every Coll
 */}}
 {{- define "trellis.collector.config" -}}
 {{- $forward := .Values.telemetry.forward -}}
+{{- $share := float64 $forward.sample -}}
 {{- $programs := eq (include "trellis.programs.way" .) "collector" -}}
 {{- $ofPrograms := ternary (list "traces" "logs") (list "traces") .Values.telemetry.programs.logs -}}
 extensions:
@@ -29,6 +30,13 @@ processors:
     spike_limit_percentage: 20
   {{- if $forward.endpoint }}
   batch: {}
+  {{- if lt $share 1.0 }}
+  {{- /* By a hash of the whole id, because its second half is a count and no random number. */}}
+  probabilistic_sampler:
+    mode: hash_seed
+    hash_seed: 22
+    sampling_percentage: {{ mulf $share 100 }}
+  {{- end }}
   {{- end }}
 exporters:
   {{- range $signal := list "traces" "metrics" }}
@@ -74,7 +82,7 @@ service:
     {{- if $forward.endpoint }}
     {{ $signal }}/forward:
       receivers: [otlp]
-      processors: [batch]
+      processors: [{{ if and (eq $signal "traces") (lt $share 1.0) }}probabilistic_sampler, {{ end }}batch]
       exporters: [otlp/forward]
     {{- end }}
     {{- end }}
