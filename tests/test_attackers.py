@@ -112,6 +112,42 @@ def test_an_attacker_is_as_the_others_before_and_after_its_time() -> None:
     assert (9, EVENT) in victim.receives(EVENT)
 
 
+class Beside(AttackModel):
+    """The attack that sends a copy of each event beside it, at once or later."""
+
+    later: bool = False
+
+    @property
+    def kind(self) -> str:
+        return "beside"
+
+    def begin(self, environment: AttackerEnvironment) -> Attack:
+        return _Beside(environment, self.later)
+
+
+class _Beside(Attack):
+    def __init__(self, environment: AttackerEnvironment, later: bool) -> None:
+        super().__init__(environment)
+        self._later = later
+
+    def sends(self, sending: Sending, send: Callable[[Message], None]) -> bool:
+        if isinstance(sending.message, EventData):
+            if self._later:
+                self.environment.set_timer(1.0, lambda: send(sending.message))
+            else:
+                send(sending.message)
+        return True
+
+
+@pytest.mark.parametrize("later", [False, True])
+def test_what_an_attack_sends_beside_a_message_that_it_lets_pass_counts_as_repeated(later: bool) -> None:
+    victim = Victim(Beside(later=later))
+    sent = [*victim.receives(EVENT), *victim.let_pass(2.0)]
+    assert [peer for peer, message in sent if message == EVENT] == [9, 9]
+    assert victim.did() == {"repeated": 1}
+    assert [(r.name, r.subject) for r in victim.life.recorded] == [("attack beside", 9)]
+
+
 def test_delay_passes_on_late() -> None:
     victim = Victim(Delay.model_validate({"by": "2 s"}))
     assert victim.receives(EVENT) == [(2, Goodbye())]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -18,9 +19,14 @@ from emulator.experiment.plan.draw_plan import draw_plan
 from emulator.experiment.run.fidelity import Fidelity
 from emulator.fleet.coordinator.coordinator import Coordinator
 from emulator.fleet.coordinator.fidelity_checks import judge
+from emulator.network.build_network import build_network
 from emulator.network.link_use import LinkUse
 from emulator.network.rate_change import RateChange
-from emulator.runtime.realtime.rate_meter import RateMeter
+from emulator.network.spec import NetworkSpec
+from emulator.runtime.realtime.agenda import Agenda
+from emulator.runtime.realtime.clock import TrialClock, unix_ns
+from emulator.runtime.realtime.link_line import LinkLine
+from emulator.runtime.realtime.rate_meter import Departure, RateMeter
 from trellis.v1 import control_pb2
 from trellis.v1.pubsub import EventData
 
@@ -255,3 +261,20 @@ def test_rates_are_judged_only_where_links_were_busy_for_10_s_in_all() -> None:
 def test_experiments_without_the_limit_stay_as_they_are() -> None:
     assert not {"rate_error", "fault_error"} & FidelityLimits().model_dump().keys()
     assert FidelityLimits.model_validate({"rate_error": "5 %"}).model_dump()["rate_error"] == 0.05
+
+
+@pytest.mark.parametrize("by, lateness", [(110.0, 0.0), (99.5, 0.5), (95.0, 2.0)])
+def test_a_message_is_late_on_its_link_since_it_had_to_leave_and_no_later_than_the_agenda(
+    monkeypatch: pytest.MonkeyPatch, by: float, lateness: float
+) -> None:
+    """It is 100 s, the agenda is 2 s late, and the message has to leave by `by`."""
+    clock = TrialClock(unix_ns(), 1.0)
+    agenda = Agenda(clock, lambda error: None)
+    agenda.late = 2.0
+    told: list[float] = []
+    monkeypatch.setattr(RateMeter, "leave", lambda self, departure, late: told.append(late))
+    line = LinkLine(build_network(NetworkSpec(), [0, 0], 1, [0, 0]), agenda, clock)
+    monkeypatch.setattr(time, "monotonic", lambda: 100.0)
+    line.passed(Departure(0, 1, 1000, 1.0), by=by)
+    line.passed(Departure(0, 1, 1000, 1.0))
+    assert told == [lateness, 2.0]

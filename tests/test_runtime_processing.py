@@ -250,13 +250,34 @@ def test_a_paused_peer_of_a_host_takes_its_time_for_each_message_when_it_goes_on
     assert 0.58 <= told.busy_ns * 1e-9 <= world.host.clock.now() - sent - 0.4, "the pause is left out"
 
 
+def test_what_waited_when_its_peer_crashed_and_came_back_with_its_state_kept_nobody_busy(
+    tmp_path: Path,
+) -> None:
+    """The message reaches peer 2 before the crash, and its turn ends when the peer is up again."""
+    world = World(tmp_path, busy=BusyPeers(busy(message="150 ms"), {}))
+    came: list[float] = []
+    try:
+        world.add(2, listening(came))
+        sender, crashed = world.add(1, Parts), world.host.sessions[2]
+        sender.environment.send(2, Goodbye())
+        world.pass_time(ONE_WAY + 0.05)
+        crashed.came_back = world.host.clock.now()
+        world.run(lambda: sender.unreachable)
+    finally:
+        world.close()
+    assert world.host.turns is not None
+    (told,) = world.host.turns.achieved.of_class
+    assert not came and (told.messages, told.busy_ns) == (0, 0)
+
+
 def test_a_peer_is_busy_from_a_message_or_from_the_one_before_it_until_its_handler_is_done(
     tmp_path: Path,
 ) -> None:
     """Peer 1 has messages in hand from 10 to 18 and from 30 to 34 ms, and stands still for 3 ms of these."""
     peers = BusyPeers(busy(classes=[QUICK, QUICK | {"name": "other", "message": "4 ms"}]), {1: 1})
     world = World(tmp_path, busy=peers)
-    one, again, other = (Session(world.host, peer, 0, random.Random(0)) for peer in (1, 1, 2))
+    lives = ((1, 0), (1, 1), (2, 0))
+    one, again, other = (Session(world.host, *life, random.Random(0)) for life in lives)
     world.close()
     times = BusyTimes(peers)
     times.note(one, 10 * MS, 0, 14 * MS)

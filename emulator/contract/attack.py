@@ -97,6 +97,7 @@ class Attack(ABC):
 
         If not, the attack calls `send` with a message of the same class as often as it likes, now or
         later; a request or a reply that is sent so stays one. The message itself must not be changed.
+        What it sends beside a message that goes out unchanged counts as repetition.
         """
 
     def receives(self, sender: int, message: Message, request: bool) -> bool:

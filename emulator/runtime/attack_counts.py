@@ -30,31 +30,57 @@ class AttackCounts:
 
 
 class AttackedMessage:
-    """A message that an attacker's protocol sends, and what the attack sends in its place."""
+    """A message that an attacker's protocol sends, and what the attack sends in its place or beside it."""
 
-    __slots__ = ("_counts", "_message", "_send", "_sent", "_withheld", "_word")
+    __slots__ = ("_counted", "_counts", "_message", "_send", "_sent", "_settled", "_tell", "_word")
 
-    def __init__(self, counts: AttackCounts, message: Message, send: Callable[[Message], None]) -> None:
-        """`send` sends a message in the place of this one."""
+    def __init__(
+        self,
+        counts: AttackCounts,
+        message: Message,
+        send: Callable[[Message], None],
+        tell: Callable[[], None],
+    ) -> None:
+        """`send` sends a message in the place of this one. `tell` is called once if the message counts."""
         self._counts = counts
         self._message = message
         self._send = send
+        self._tell = tell
         self._sent = 0
         self._word = DROPPED
-        """The word by which the message counts, if the attack withholds it."""
-        self._withheld = False
+        """The word by which the message counts, if it does."""
+        self._settled = False
+        """This is true when the attack has decided about the message itself."""
+        self._counted = False
 
     def send(self, message: Message) -> None:
-        """Send a message in the place of this one."""
+        """Send a message in the place of this one, or beside it."""
         self._sent += 1
         word = REPEATED if self._sent > 1 else DELAYED if message is self._message else CHANGED
-        if self._withheld:
-            self._counts.messages[self._word] -= 1
-            self._counts.messages[word] += 1
+        if self._settled:
+            self._count(word)
         self._word = word
         self._send(message)
 
+    def pass_on(self) -> None:
+        """Send the message itself as well. It counts as repeated if the attack has sent anything beside it,
+        or sends it later; otherwise it does not count."""
+        self._sent += 1
+        self._settled = True
+        if self._sent > 1:
+            self._count(REPEATED)
+        self._send(self._message)
+
     def withhold(self) -> None:
         """Count the message by what has been sent in its place so far, and again when more is sent."""
-        self._withheld = True
-        self._counts.messages[self._word] += 1
+        self._settled = True
+        self._count(self._word)
+
+    def _count(self, word: str) -> None:
+        """Count the message by this word, and no longer by another one."""
+        if self._counted:
+            self._counts.messages[self._word] -= 1
+        else:
+            self._tell()
+        self._counts.messages[word] += 1
+        self._word, self._counted = word, True

@@ -182,12 +182,13 @@ class HostileChannel(Channel):
             context = self.life.context()
             own = context is not None and context.depth == 0
             sending = Sending(peer, message, own, self._asked_by, self._handled)
-            attacked = AttackedMessage(self.counts, message, send)
-            if not self._attack.sends(sending, attacked.send):
+            attacked = AttackedMessage(self.counts, message, send, partial(self.tell, peer))
+            if self._attack.sends(sending, attacked.send):
+                attacked.pass_on()
+            else:
                 attacked.withhold()
-                self.tell(peer)
-                return
-        send(message)
+        else:
+            send(message)
 
 
 class _Surroundings(AttackerEnvironment):

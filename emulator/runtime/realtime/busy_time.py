@@ -27,20 +27,21 @@ class BusyTimes:
         self._busy = busy
         self.of_class = [BusyTime() for _ in range(busy.classes)]
         """The busy times, by the index of the class."""
-        self._done: dict[int, tuple[Session, int, int]] = {}
-        """Of each peer its session, when it was done with a message, and for how long it had stood still."""
+        self._done: dict[int, tuple[int, int, int]] = {}
+        """Of each peer the number of its session, when it was done with a message, and for how long it had
+        stood still."""
 
     def note(self, session: Session, reached_ns: int, stood_ns: int, now_ns: int) -> None:
         """Take note that a peer is done with a message now.
 
         The message reached it at `reached_ns`, when it had stood still for `stood_ns` in all.
         """
-        peer = session.peer
-        of, done_ns, stood_then = self._done.get(peer, (session, reached_ns, stood_ns))
-        if of is session and done_ns > reached_ns:
+        peer, life = session.peer, session.session
+        of, done_ns, stood_then = self._done.get(peer, (life, reached_ns, stood_ns))
+        if of == life and done_ns > reached_ns:
             reached_ns, stood_ns = done_ns, stood_then
         stood = self._busy.stood_still(peer)
-        self._done[peer] = session, now_ns, stood
+        self._done[peer] = life, now_ns, stood
         time = self.of_class[self._busy.class_of(peer)]
         time.messages += 1
         time.busy_ns += max(now_ns - reached_ns - (stood - stood_ns), 0)

@@ -80,7 +80,8 @@ class Turns:
         elif late_ns := self._busy.stood_still(session.peer) - turn.stood_ns:
             self._wait(turn, turn.at_ns + late_ns)
         else:
-            is_handled = session.alive and not session.away
+            came_back_since = turn.passage.due_ns < session.came_back * 1e9
+            is_handled = session.alive and not session.away and not came_back_since
             self._handle(session, turn.message, turn.passage)
             if is_handled:
                 self.achieved.note(session, turn.reached_ns, turn.stood_before_ns, self._clock.now_ns())
