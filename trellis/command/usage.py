@@ -71,6 +71,7 @@ _VALUES: Final = {
     "--release": "my-release",
     "--resume": _RUN,
     "--run": "20260131-120000",
+    "--sample": "0.1",
     "--seeds": "5",
     "--set": "peers=100",
     "--shrink": "1",
