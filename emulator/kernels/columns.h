@@ -86,4 +86,7 @@ PyObject *rate(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
 PyObject *next_hops(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
 PyObject *unite(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
 
+/* Asks for huge pages; `arenas.c` says how. */
+PyObject *use_huge_pages(PyObject *module, PyObject *nothing);
+
 #endif

@@ -9,6 +9,7 @@ static PyMethodDef methods[] = {
     {"rate", (PyCFunction)(void (*)(void))rate, METH_FASTCALL, NULL},
     {"next_hops", (PyCFunction)(void (*)(void))next_hops, METH_FASTCALL, NULL},
     {"unite", (PyCFunction)(void (*)(void))unite, METH_FASTCALL, NULL},
+    {"use_huge_pages", use_huge_pages, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
 

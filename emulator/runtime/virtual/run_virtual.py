@@ -16,6 +16,7 @@ from emulator.experiment.run.fidelity import (
     crossings_check,
 )
 from emulator.experiment.run.link_report import link_reports
+from emulator.kernels import use_huge_pages
 from emulator.runtime.breaches import checks_asked_for, contract_check, is_checked
 from emulator.runtime.plan_script import network_of
 from emulator.runtime.progress import Progress, Report
@@ -35,6 +36,7 @@ def run_virtual(spec: TrialSpec, plan: Plan, directory: TrialDirectory, report: 
 
     Raises OSError if telemetry could not be written.
     """
+    use_huge_pages()
     network = network_of(spec, plan)
     recorder = Recorder(
         directory.telemetry,
