@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from librt.vecs import vec
+from mypy_extensions import i32
 from realtime_world import ONE_WAY, Parts, World
 
 from emulator.contract.protocol import Event, TopicInterest
@@ -25,7 +27,7 @@ def test_a_trace_follows_messages_and_timers_and_marks_the_delivery(world: World
     floods = [world.join(peer) for peer in (0, 1, 2)]
     floods[0].known, floods[1].known = {1}, {2}
     floods[2].subscribe(TopicInterest(9))
-    world.host.sessions[2].topics.add(9)
+    world.host.sessions[2].topics = vec[i32]([9])
     session = world.host.sessions[0]
     session.operate("publish", {}, lambda: floods[0].publish(Event(5, 0, 9)), topic=9, event=5)
     world.run(until=lambda: world.host.outcomes.number)

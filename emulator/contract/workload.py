@@ -33,6 +33,8 @@ Array = Any
 class _Coded:
     """A value that travels from the plan to a host as JSON."""
 
+    __slots__ = ()
+
     def encode(self) -> Any:
         """Return the values of which `decode` makes an equal object. For a dataclass these are its fields."""
         if not is_dataclass(self):
@@ -51,6 +53,8 @@ class Operation(_Coded, ABC):
     A subclass is a frozen dataclass. Its fields are values that JSON has, or it overrides `encode` and
     `decode`.
     """
+
+    __slots__ = ()
 
     NAME: ClassVar[str]
     """The name of the root span."""
@@ -82,6 +86,8 @@ class Holding(_Coded, ABC):
     A subclass is a frozen dataclass, as those of `Operation` are. Taking it up or giving it up at a peer that
     is up is an operation of its own.
     """
+
+    __slots__ = ()
 
     TAKEN: ClassVar[str]
     """The name of the root span of taking it up."""

@@ -153,7 +153,7 @@ class DeliveryJudge:
     def _is_asked_for(self, life: PlannedLife, event: Event, operation: Operation | None, now: float) -> bool:
         """Return whether the peer has ever asked for the event; what no subscription decides counts as
         asked for."""
-        if not self._subscribed or (event.topic is not None and event.topic in life.topics):
+        if not self._subscribed or life.wants(event.topic):
             return True
         held = [each for each in self._script.all_of(life.peer) if each.start <= now]
         if event.topic is not None:

@@ -10,8 +10,10 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from random import Random
 
-from mypy_extensions import mypyc_attr
+from librt.vecs import vec
+from mypy_extensions import i32, mypyc_attr
 
+from emulator.compact.sorted_numbers import difference, holds, union
 from emulator.contract.identifiers import IdentifierSpace
 from emulator.contract.mistakes import placed
 from emulator.contract.protocol import Application, Environment, Event, Outcome
@@ -44,10 +46,10 @@ class PlannedLife(Life):
         not handled is lost. 0 if it never went down."""
         self.taken: dict[str, tuple[Channel, int, IdentifierSpace]] | None = None
         """The identifiers that the peer has taken, by channel; None where no peer keeps its state."""
-        self.held: set[int] = set()
-        """The numbers in the plan of what the peer holds now, such as subscriptions."""
-        self.topics: set[int] = set()
-        """The topics among what the peer holds."""
+        self.held = vec[i32]()
+        """The numbers in the plan of what the peer holds now, such as subscriptions; ascending."""
+        self.topics = vec[i32]()
+        """The topics among what the peer holds, ascending."""
         self.received = bytearray()
         """The numbers of the events or lookups that were delivered here, as bits."""
 
@@ -69,6 +71,10 @@ class PlannedLife(Life):
         except (Exception, SystemExit) as error:
             raise self.mistaken(error, f"when it was asked to {operation}") from error.__cause__
         recorder.operation(context, operation, self.peer, at_ns, attributes)
+
+    def wants(self, topic: int | None) -> bool:
+        """Return whether the peer holds something that is about a topic."""
+        return topic is not None and holds(self.topics, topic)
 
     def mistaken(self, error: BaseException, doing: str) -> Exception:
         """Return an error of the peer's protocol with a note of where and when it was made."""
@@ -210,7 +216,7 @@ class ScriptActor:
         now = script.held_by(peer, world.trial_time())
         numbers = {what.number for what in now}
         for each in script.all_of(peer):
-            if each.what.number in life.held and each.what.number not in numbers:
+            if holds(life.held, each.what.number) and each.what.number not in numbers:
                 self.change(peer, GiveUp(each.what))
         for what in now:
             self.change(peer, TakeUp(what))
@@ -219,7 +225,7 @@ class ScriptActor:
         """Have a peer take something up or give it up, if the peer is up and that changes anything."""
         life, what = self._world.life_of(peer), action.what
         takes_up = isinstance(action, TakeUp)
-        if life is None or (what.number in life.held) == takes_up:
+        if life is None or holds(life.held, what.number) == takes_up:
             return
         operation, change = (what.TAKEN, self._take_up) if takes_up else (what.GIVEN_UP, self._give_up)
         life.operate(operation, _named(what.attributes()), partial(change, life, what), what.about())
@@ -232,22 +238,22 @@ class ScriptActor:
         topic, event = operation.about()
         attributes = _named(operation.attributes())
         if topic is not None:
-            attributes[names.INTERESTED] = topic in life.topics
+            attributes[names.INTERESTED] = life.wants(topic)
         life.operate(operation.NAME, attributes, partial(operation.perform, life.protocol), topic, event)
         return True
 
     def _take_up(self, life: PlannedLife, what: Holding) -> None:
         topic = what.about()
-        life.held.add(what.number)
+        life.held = union(life.held, vec[i32]([what.number]))
         if topic is not None:
-            life.topics.add(topic)
+            life.topics = union(life.topics, vec[i32]([topic]))
         what.take_up(life.protocol)
 
     def _give_up(self, life: PlannedLife, what: Holding) -> None:
         topic = what.about()
-        life.held.discard(what.number)
+        life.held = difference(life.held, vec[i32]([what.number]))
         if topic is not None:
-            life.topics.discard(topic)
+            life.topics = difference(life.topics, vec[i32]([topic]))
         what.give_up(life.protocol)
 
 

@@ -100,11 +100,25 @@ def publications(rows: Sequence[Row]) -> Iterator[Asked]:
 
 def subscriptions(rows: Sequence[Row]) -> Iterator[Held]:
     """Yield the interests of peers. A server asks once for equal interests of its clients, while
-    any has it."""
+    any has it.
+
+    Subscriptions share equal values, which are most of the memory of a large trial's script otherwise.
+    """
     of_clients: dict[tuple[int, str], list[Held]] = {}
+    peers: dict[int, int] = {}
+    times: dict[float, float] = {}
+    topics: dict[TopicInterest, TopicInterest] = {}
     for row in rows:
         interest = _interest(row)
-        held = Held(row["peer"], row["start_s"], row["end_s"], Subscription(row["interest"], interest))
+        if isinstance(interest, TopicInterest):
+            interest = topics.setdefault(interest, interest)
+        peer, start, end = row["peer"], row["start_s"], row["end_s"]
+        held = Held(
+            peers.setdefault(peer, peer),
+            times.setdefault(start, start),
+            times.setdefault(end, end),
+            Subscription(row["interest"], interest),
+        )
         if row["client"] is None:
             yield held
         else:

@@ -331,7 +331,7 @@ class Host(SessionHost):
             return
         recorder, topic = self.recorder, sent_in.topic
         here = sent_in.handled_in(recorder.next_span_id())
-        interested = topic in session.topics
+        interested = session.wants(topic)
         self.context = here
         self._handling, self._marked = True, None
         try:

@@ -338,7 +338,7 @@ class VirtualWorld(RowWorld):
             receiver.peer,
             nearest_ns(arrival.sent),
             self._ns(),
-            context.topic is not None and context.topic in receiver.topics,
+            receiver.wants(context.topic),
             self._end_handling(),
         )
 
