@@ -133,16 +133,20 @@ def test_united_topics_are_those_of_the_plain_union(sets: list[set[int]], data: 
 
 
 PEERS = st.integers(-1, 8)
-PROPOSALS = st.tuples(PEERS, FEW_PLACES, st.integers(0, 9), PEERS, st.integers(0, 6))
-"""(gateway, place, which, parent, hops)"""
+CONTACTS = 12
+PROPOSALS = st.tuples(st.integers(0, CONTACTS - 1), PEERS, st.integers(0, 6))
+"""(the gateway's contact, parent, hops)"""
 
 
 @given(
     st.lists(st.tuples(st.integers(0, 8), st.dictionaries(FEW_TOPICS, PROPOSALS, max_size=8)), max_size=9),
+    st.lists(st.tuples(PEERS, FEW_PLACES), min_size=CONTACTS, max_size=CONTACTS),
     st.data(),
 )
 def test_elected_gateways_are_those_of_the_plain_election(
-    said: list[tuple[int, dict[int, tuple[int, int, int, int, int]]]], data: st.DataObject
+    said: list[tuple[int, dict[int, tuple[int, int, int]]]],
+    contacts: list[tuple[int, int]],
+    data: st.DataObject,
 ) -> None:
     told = {topic for _, proposals in said for topic in proposals}
     own = sorted(data.draw(st.sets(st.sampled_from(sorted(told)) | FEW_TOPICS if told else FEW_TOPICS)))
@@ -151,8 +155,7 @@ def test_elected_gateways_are_those_of_the_plain_election(
     columns = [proposals[topic] for _, proposals in said for topic in sorted(proposals)]
     heard = data.draw(st.lists(st.integers(-1, len(said) - 1), max_size=12))
     given: tuple[Any, ...] = (
-        data.draw(PEERS),
-        data.draw(FEW_PLACES),
+        data.draw(st.integers(0, CONTACTS - 1)),
         data.draw(st.integers(0, 6)),
         0,
         numbers(data.draw(st.lists(FEW_PLACES, min_size=len(own), max_size=len(own)))),
@@ -164,7 +167,8 @@ def test_elected_gateways_are_those_of_the_plain_election(
         numbers(sizes),
         numbers(range(1, len(sizes))),
         numbers([sum(sizes[1:place]) if sizes[place] else -1 for place in range(1, len(sizes))]),
-        *(numbers([column[part] for column in columns]) for part in range(5)),
+        *(vec[i32]([column[part] for column in columns]) for part in range(3)),
+        *(numbers([contact[part] for contact in contacts]) for part in range(2)),
     )
     nothing = [numbers([])] * 3
     found = native.elect(*given, *nothing)
@@ -182,7 +186,6 @@ def call_elect(**other: object) -> tuple[vec[i64], ...] | None:
     """Hold an election of a peer with the topics 3 and 4, whose one neighbour proposes a gateway for them."""
     given: dict[str, object] = {
         "own": 0,
-        "here": 0,
         "limit": 5,
         "profile": 0,
         "keys": numbers([0, 0]),
@@ -194,11 +197,11 @@ def call_elect(**other: object) -> tuple[vec[i64], ...] | None:
         "sizes": numbers([2]),
         "profiles": numbers([0]),
         "firsts": numbers([0]),
-        "gateways": numbers([1, 1]),
-        "places": numbers([9, 9]),
-        "which": numbers([0, 0]),
-        "parents": numbers([1, 1]),
-        "hops": numbers([0, 0]),
+        "gateways": vec[i32]([1, 1]),
+        "parents": vec[i32]([1, 1]),
+        "hops": vec[i32]([0, 0]),
+        "peers": numbers([0, 1]),
+        "places": numbers([0, 9]),
         "former_gateways": numbers([]),
         "former_parents": numbers([]),
         "former_hops": numbers([]),
@@ -210,7 +213,9 @@ def call_elect(**other: object) -> tuple[vec[i64], ...] | None:
     ("other", "error"),
     [
         ({"own": 1 << 70}, OverflowError),
-        ({"here": "a"}, TypeError),
+        ({"own": 2}, IndexError),
+        ({"own": -1}, IndexError),
+        ({"limit": "a"}, TypeError),
         ({"profile": 1}, IndexError),
         ({"profile": -1}, IndexError),
         ({"keys": numbers([0])}, ValueError),
@@ -225,13 +230,16 @@ def call_elect(**other: object) -> tuple[vec[i64], ...] | None:
         ({"profiles": numbers([1])}, IndexError),
         ({"firsts": numbers([1])}, IndexError),
         ({"firsts": numbers([-2])}, IndexError),
-        ({"hops": numbers([0])}, ValueError),
-        ({"which": numbers([0])}, ValueError),
+        ({"hops": numbers([0, 0])}, TypeError),
+        ({"hops": vec[i32]([0])}, ValueError),
+        ({"places": numbers([0])}, ValueError),
+        ({"gateways": vec[i32]([2, 1])}, IndexError),
+        ({"gateways": vec[i32]([-1, 1])}, IndexError),
         ({"former_hops": [0, 0]}, TypeError),
     ],
 )
 def test_an_election_refuses_what_does_not_fit(other: dict[str, object], error: type[Exception]) -> None:
-    assert lists(call_elect()) == [[0, 0], [0, 0], [0, 0], [0, 0], [0, 0], [-1], [0]]
+    assert lists(call_elect()) == [[0, 0], [0, 0], [0, 0], [0, 0], [0]]
     with pytest.raises(error):
         call_elect(**other)
 

@@ -54,8 +54,13 @@ class Host:
     def told(self, heartbeat: int) -> list[tuple[int, ...]]:
         columns, first = self.columns, int(self.columns.firsts[i64(heartbeat)])
         count = len(bits_of(self.heartbeats.view(heartbeat)))
-        parts = columns.gateways, columns.places, columns.which, columns.parents, columns.hops
-        return [tuple(int(part[i64(first + at)]) for part in parts) for at in range(count)]
+        told = []
+        for at in range(first, first + count):
+            contact = columns.gateways[i64(at)]
+            peer, place = columns.peers[i64(contact)], columns.places[i64(contact)]
+            assert columns.contacts[contact].peer == peer
+            told.append((int(peer), int(place), int(columns.parents[i64(at)]), int(columns.hops[i64(at)])))
+        return told
 
 
 def bits_of(message: ProfileExchange) -> range:
@@ -67,14 +72,14 @@ def test_each_topic_has_its_gateway_with_place_and_way() -> None:
     host = Host()
     heartbeat = host.take(profile(), proposals([9, 5, 9], hops=2))
     place = {peer: int(place_of(hash_of_peer(peer))) for peer in (5, 9)}
-    assert host.told(heartbeat) == [(9, place[9], 1, 4, 2), (5, place[5], 0, 4, 2), (9, place[9], 1, 4, 2)]
+    assert host.told(heartbeat) == [(9, place[9], 4, 2), (5, place[5], 4, 2), (9, place[9], 4, 2)]
 
 
 def test_what_an_election_expects_is_written_as_it_would_be_looked_up() -> None:
     looked_up, expecting = Host(), Host()
     rider = proposals([9, 5, 9])
-    places = vec[i64]([place_of(hash_of_peer(gateway)) for gateway in (9, 5, 9)])
-    expecting.columns.expect(rider, vec[i64]([9, 5, 9]), places)
+    known = {contact.peer: expecting.columns.number(contact) for contact in rider.gateways}
+    expecting.columns.expect(rider, vec[i64]([known[gateway] for gateway in (9, 5, 9)]))
     said = profile()
     assert expecting.told(expecting.take(said, rider)) == looked_up.told(looked_up.take(said, rider))
     other = proposals([1, 2, 3])
@@ -128,3 +133,17 @@ def test_proposals_that_do_not_fit_their_profile_are_not_written() -> None:
     host = Host()
     heartbeat = host.take(profile(), proposals([9, 5]))
     assert host.columns.firsts[i64(heartbeat)] < 0
+
+
+def test_a_contact_has_one_number_and_another_identifier_another() -> None:
+    columns = Host().columns
+    first = columns.number(Contact(9, hash_of_peer(9)))
+    assert columns.number(Contact(9, hash_of_peer(5))) != first
+    assert columns.number(Contact(9, hash_of_peer(9))) == first
+    assert len(columns.contacts) == len(columns.peers) == len(columns.places) == 2
+
+
+def test_numbers_that_no_column_holds_stand_for_a_peer_that_nobody_is() -> None:
+    host = Host()
+    rider = Proposals([Contact(9, 1)], vec[i64]([0]), vec[i64]([2**32 - 1]), vec[i64]([2**32 - 1]))
+    assert host.told(host.take(profile(1), rider))[0][2:] == (2**31 - 1, 2**31 - 1)

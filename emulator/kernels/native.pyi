@@ -35,7 +35,6 @@ def rate(
 ) -> bool: ...
 def elect(
     own: int,
-    here: int,
     limit: int,
     profile: int,
     keys: vec[i64],
@@ -47,13 +46,14 @@ def elect(
     sizes: vec[i64],
     profiles: vec[i64],
     firsts: vec[i64],
-    gateways: vec[i64],
+    gateways: vec[i32],
+    parents: vec[i32],
+    hops: vec[i32],
+    peers: vec[i64],
     places: vec[i64],
-    which: vec[i64],
-    parents: vec[i64],
-    hops: vec[i64],
     former_gateways: vec[i64],
     former_parents: vec[i64],
     former_hops: vec[i64],
 ) -> tuple[vec[i64], ...] | None: ...
 def unite(sets: vec[vec[i32]], rows: vec[i64], begin: int, end: int) -> vec[i32]: ...
+def use_huge_pages() -> None: ...

@@ -38,11 +38,11 @@ class GatewayElection:
         """The profile to whose topics the proposals run parallel."""
         self._keys = vec[i64]()
         """The places of the topics' keys on the ring."""
+        self._own_number = told.number(own)
         self._gateways = vec[i64]()
+        """The number of each gateway's contact."""
         self._parents = vec[i64]()
         self._hops = vec[i64]()
-        self._places = vec[i64]()
-        """Where the gateways are on the ring."""
         self._numbers = vec[i64]()
         """The place of each gateway in `_contacts`."""
         self._contacts: list[Contact] = []
@@ -59,8 +59,7 @@ class GatewayElection:
             self._keys = vec[i64]([place_of(hash_of_topic(topic)) for topic in bits(profile.topics)])
         told, profiles = self._told, self._told.profiles
         elected = elect(
-            self._own.peer,
-            int(place_of(self._own.identifier)),
+            self._own_number,
             self._limit,
             int(profiles.take(profile)),
             self._keys,
@@ -73,10 +72,10 @@ class GatewayElection:
             told.heartbeats.handles,
             told.firsts,
             told.gateways,
-            told.places,
-            told.which,
             told.parents,
             told.hops,
+            told.peers,
+            told.places,
             self._gateways,
             self._parents,
             self._hops,
@@ -84,8 +83,8 @@ class GatewayElection:
         if elected is None:
             return self._elect_by_identifiers(profile, words) or is_new
         if elected:
-            self._gateways, self._parents, self._hops, self._places, self._numbers, *named = elected
-            self._contacts = self._contacts_of(named[0], named[1])
+            self._gateways, self._parents, self._hops, self._numbers, named = elected
+            self._contacts = [told.contacts[int(number)] for number in named]
         return is_new or bool(elected)
 
     def gateway_topics(self) -> vec[i32]:
@@ -94,32 +93,19 @@ class GatewayElection:
         if self.profile is None:
             return found
         own: i64 = self._own.peer
-        profiles, gateways = self._told.profiles, self._gateways
+        profiles, gateways, peers = self._told.profiles, self._gateways, self._told.peers
         topics, begin = profiles.topics, profiles.begins[profiles.take(self.profile)]
         at: i64
         for at in range(len(gateways)):
-            if gateways[at] == own:
+            if peers[gateways[at]] == own:
                 found = append(found, topics[begin + at])
         return found
 
     def proposals(self, relayed: int) -> Proposals:
         """Compose the proposals that neighbours are told; `relayed` are the topics that this peer relays."""
         proposals = Proposals(self._contacts, self._numbers, self._parents, self._hops, relayed)
-        self._told.expect(proposals, self._gateways, self._places)
+        self._told.expect(proposals, self._gateways)
         return proposals
-
-    def _contacts_of(self, heartbeats: vec[i64], which: vec[i64]) -> list[Contact]:
-        """Return the gateways as the heartbeats name them that proposed them."""
-        contacts: list[Contact] = []
-        place: i64
-        for place in range(len(heartbeats)):
-            if heartbeats[place] == NOTHING_SAID:
-                contacts.append(self._own)
-            else:
-                rider = self._told.heartbeats.view(heartbeats[place]).rider
-                assert isinstance(rider, Proposals)
-                contacts.append(rider.gateways[int(which[place])])
-        return contacts
 
     def _elect_by_identifiers(self, profile: Profile, words: Words) -> bool:
         """Run Algorithm 5 as it is printed, with whole identifiers.
@@ -158,16 +144,16 @@ class GatewayElection:
                     continue
                 gateways[topic], parents[topic], hops[topic] = gateway, neighbour, away
         elected = [gateway.peer for gateway in gateways.values()], list(parents.values()), list(hops.values())
-        if elected == (list(self._gateways), list(self._parents), list(self._hops)):
+        former = [self._told.peers[number] for number in self._gateways]
+        if elected == (former, list(self._parents), list(self._hops)):
             return False
         contacts: dict[int, Contact] = {}
         for gateway in gateways.values():
             contacts.setdefault(gateway.peer, gateway)
         self._contacts = list(contacts.values())
         numbers = {peer: number for number, peer in enumerate(contacts)}
-        self._gateways = vec[i64]([i64(peer) for peer in elected[0]])
+        self._gateways = vec[i64]([i64(self._told.number(contacts[peer])) for peer in elected[0]])
         self._parents = vec[i64]([i64(parent) for parent in elected[1]])
         self._hops = vec[i64]([i64(away) for away in elected[2]])
-        self._places = vec[i64]([place_of(gateway.identifier) for gateway in gateways.values()])
         self._numbers = vec[i64]([i64(numbers[peer]) for peer in elected[0]])
         return True

@@ -5,16 +5,18 @@ from __future__ import annotations
 from typing import Final
 
 from librt.vecs import append, vec
-from mypy_extensions import i64
+from mypy_extensions import i32, i64
 
 from emulator.messages.message import Part
 from emulator.protocols.gossip.profile_handles import ProfileHandles, place_of
 from emulator.protocols.overlays.small_world.heartbeats import Heartbeats, RiderStore
-from trellis.v1.overlay import Profile
+from trellis.v1.overlay import Contact, Profile
 from trellis.v1.pubsub import Proposals
 
 _NO_PROPOSALS: Final[i64] = -1
 _NO_RANGE: Final[i64] = -1
+_MOST: Final[i64] = 2**31 - 1
+"""The largest number in a column: no peer has it, and no gateway is so many hops away."""
 
 
 class ProposalColumns(RiderStore):
@@ -29,13 +31,18 @@ class ProposalColumns(RiderStore):
         self.profiles = profiles
         self.firsts = vec[i64]()
         """The place of each heartbeat's first proposal in the columns, -1 if it has none."""
-        self.gateways = vec[i64]()
+        self.gateways = vec[i32]()
+        """The number of each gateway's contact."""
+        self.parents = vec[i32]()
+        self.hops = vec[i32]()
+        self.contacts: list[Contact] = []
+        """The contacts of gateways, each once; there are more than peers only if peers change identifiers."""
+        self.peers = vec[i64]()
+        """The peer of each contact."""
         self.places = vec[i64]()
-        """Where each gateway is on the ring, in units of 2^-62 of the whole."""
-        self.which = vec[i64]()
-        """The place of each gateway in the list of those that the heartbeat names."""
-        self.parents = vec[i64]()
-        self.hops = vec[i64]()
+        """Where each contact is on the ring, in units of 2^-62 of the whole."""
+        self._numbers: dict[tuple[int, int], int] = {}
+        """The number of each contact, by its peer and identifier."""
         self._ranges = vec[i64]()
         """The range of each heartbeat, -1 if it has none."""
         self._begins = vec[i64]()
@@ -47,17 +54,26 @@ class ProposalColumns(RiderStore):
         """The ranges that no heartbeat has, by the number of proposals there."""
         self._expected: Proposals | None = None
         self._expected_gateways = vec[i64]()
-        self._expected_places = vec[i64]()
         heartbeats.keep_riders(self)
 
-    def expect(self, proposals: Proposals, gateways: vec[i64], places: vec[i64]) -> None:
-        """Note the peer and the place of each topic's gateway in proposals that will ride on a heartbeat.
+    def number(self, contact: Contact) -> int:
+        """Return the number of a contact."""
+        peer, identifier = contact.peer, contact.identifier
+        number = self._numbers.get((peer, identifier))
+        if number is None:
+            number = self._numbers[peer, identifier] = len(self.contacts)
+            self.contacts.append(contact)
+            self.peers = append(self.peers, i64(peer))
+            self.places = append(self.places, place_of(identifier))
+        return number
+
+    def expect(self, proposals: Proposals, gateways: vec[i64]) -> None:
+        """Note the number of each topic's gateway in proposals that will ride on a heartbeat.
 
         They need not be looked up then. The last ones that are noted are remembered.
         """
         self._expected = proposals
         self._expected_gateways = gateways
-        self._expected_places = places
 
     def take(self, heartbeat: i64, profile: Profile, rider: Part | None) -> None:
         self._leave(heartbeat)
@@ -114,37 +130,25 @@ class ProposalColumns(RiderStore):
         self._counts = append(self._counts, count)
         self._sharers = append(self._sharers, i64(0))
         for _ in range(count):
-            self.gateways = append(self.gateways, i64(0))
-            self.places = append(self.places, i64(0))
-            self.which = append(self.which, i64(0))
-            self.parents = append(self.parents, i64(0))
-            self.hops = append(self.hops, i64(0))
+            self.gateways = append(self.gateways, i32(0))
+            self.parents = append(self.parents, i32(0))
+            self.hops = append(self.hops, i32(0))
         return len(self._begins) - 1
 
     def _write(self, first: i64, proposals: Proposals) -> None:
         """Write proposals to the columns, from `first` on."""
         if proposals is self._expected:
-            told_gateways, told_places = self._expected_gateways, self._expected_places
+            told_gateways = self._expected_gateways
         else:
-            peers = vec[i64]([i64(gateway.peer) for gateway in proposals.gateways])
-            on_ring = vec[i64]([place_of(gateway.identifier) for gateway in proposals.gateways])
-            told_gateways = vec[i64]([peers[number] for number in proposals.places])
-            told_places = vec[i64]([on_ring[number] for number in proposals.places])
-        gateways, places, which, parents, hops = (
-            self.gateways,
-            self.places,
-            self.which,
-            self.parents,
-            self.hops,
-        )
-        told_which, told_parents, told_hops = proposals.places, proposals.parents, proposals.hops
+            numbers = vec[i64]([i64(self.number(gateway)) for gateway in proposals.gateways])
+            told_gateways = vec[i64]([numbers[place] for place in proposals.places])
+        gateways, parents, hops = self.gateways, self.parents, self.hops
+        told_parents, told_hops = proposals.parents, proposals.hops
         at: i64
-        for at in range(len(told_which)):
-            gateways[first + at] = told_gateways[at]
-            places[first + at] = told_places[at]
-            which[first + at] = told_which[at]
-            parents[first + at] = told_parents[at]
-            hops[first + at] = told_hops[at]
+        for at in range(len(told_gateways)):
+            gateways[first + at] = i32(told_gateways[at])
+            parents[first + at] = i32(min(told_parents[at], _MOST))
+            hops[first + at] = i32(min(told_hops[at], _MOST))
 
 
 def propose_for(proposals: Proposals, profile: Profile) -> bool:
