@@ -75,9 +75,10 @@ static int weigh(
         int place = election->topic_places[topics[at]] - 1;
         if (place < 0) continue;
         int64_t parent = parents[at], away = (int64_t)hops[at] + 1;
-        if (parent != neighbour && (parent == election->own || is_neighbour(election, parent))) continue;
-        if (away >= election->limit) continue;
         int32_t contact = gateways[at];
+        /* Most neighbours propose the gateway that is known, and no shorter way to it. */
+        if (away >= election->limit || (contact == election->gateways[place] && away >= election->hops[place])) continue;
+        if (parent != neighbour && (parent == election->own || is_neighbour(election, parent))) continue;
         if (contact < 0 || contact >= told->peers.count) {
             PyErr_Format(PyExc_IndexError, "there is no contact %d", contact);
             return -1;

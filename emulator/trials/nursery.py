@@ -23,8 +23,8 @@ VARIABLES = {
     "OPENBLAS_NUM_THREADS": "1",
 }
 """The variables that make the C library ask for huge pages, because a large virtual trial mostly waits for
-memory (`use_huge_pages` does so for Python's objects), and that leave numpy without threads, which a fork would
-lose."""
+memory (`use_huge_pages` does so for Python's objects). The last one leaves numpy without threads, which a
+fork would lose."""
 LOADED = "emulator.trials.virtual_trial"
 """The module of a trial on the virtual clock."""
 _LIMIT = 120.0

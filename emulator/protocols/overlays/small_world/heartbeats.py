@@ -93,7 +93,10 @@ class Heartbeats(HeldMessages[ProfileExchange], HandleKeeper):
         self._table: KnownLinks | None = None
         self._riders: RiderStore | None = None
         self._own = vec[i64]()
-        """The last heartbeat and the last reply of each peer, by the peer's row."""
+        """The heartbeat and the reply of each peer, by its row, that say what it told last."""
+        self._own_profiles: list[Profile | None] = []
+        """The profile that each peer told last, and what rode on it."""
+        self._own_riders: list[Part | None] = []
         self.handles = vec[i64]()
         """The handle of each heartbeat's profile."""
         self.contents = vec[i64]()
@@ -110,6 +113,8 @@ class Heartbeats(HeldMessages[ProfileExchange], HandleKeeper):
         while len(self._listeners) <= row:
             self._listeners.append(None)
             self._own = append(append(self._own, NOTHING_SAID), NOTHING_SAID)
+            self._own_profiles.append(None)
+            self._own_riders.append(None)
         self._listeners[int(row)] = listener
         self._forget_own(row)
 
@@ -129,19 +134,15 @@ class Heartbeats(HeldMessages[ProfileExchange], HandleKeeper):
 
     def own(self, row: i64, reply: bool, profile: Profile, rider: Part | None) -> i64:
         """Return the heartbeat of the peer of this row that says this; it is the last one if that does."""
-        place = 2 * row + (1 if reply else 0)
-        last = self._own[place]
-        if last != NOTHING_SAID:
-            said = self.view(last)
-            if said.profile is profile and said.rider is rider:
-                return last
-            self.release(last)
-        other = self._own[2 * row + (0 if reply else 1)]
-        if other != NOTHING_SAID:
-            said = self.view(other)
-            if said.profile is not profile or said.rider is not rider:
-                other = NOTHING_SAID
-        self._own[place] = self._take(ProfileExchange(reply, profile, rider), other)
+        at = int(row)
+        if profile is not self._own_profiles[at] or rider is not self._own_riders[at]:
+            self._forget_own(row)
+            self._own_profiles[at], self._own_riders[at] = profile, rider
+        place, other = 2 * row, 2 * row + 1
+        if reply:
+            place, other = other, place
+        if self._own[place] == NOTHING_SAID:
+            self._own[place] = self._take(ProfileExchange(reply, profile, rider), self._own[other])
         return self._own[place]
 
     def take(self, message: ProfileExchange) -> i64:
@@ -212,6 +213,7 @@ class Heartbeats(HeldMessages[ProfileExchange], HandleKeeper):
         return True
 
     def _forget_own(self, row: i64) -> None:
+        self._own_profiles[int(row)] = self._own_riders[int(row)] = None
         for place in (2 * row, 2 * row + 1):
             if self._own[place] != NOTHING_SAID:
                 self.release(self._own[place])
