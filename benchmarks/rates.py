@@ -98,7 +98,7 @@ def workload(kind: str, asked: Asked) -> dict[str, Any]:
             "publications": {"events": events, "publisher": "any"},
         },
         "lookups": {"lookups": {"rate": 10 * asked.rate}},
-        "values": {"values": {"count": 50, "gets": 2 * asked.rate}},
+        "values": {"values": {"count": 50, "gets": 10 * asked.rate}},
         "membership": {"membership": {}},
     }[kind]  # fmt: skip
 

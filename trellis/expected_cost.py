@@ -35,18 +35,13 @@ class Rate:
     """The memory of a trial beside its peers; `peer_bytes` is that of a peer."""
     peer_bytes: float
 
-    def us_with(self, peers: int) -> float | None:
-        """Return the microseconds an event, between the measured ones on a logarithmic scale; None above."""
-        if peers <= self.us[0][0]:
-            return self.us[0][1]
-        for (fewer, low), (more, high) in pairwise(self.us):
-            if peers <= more:
-                return low + (high - low) * math.log(peers / fewer) / math.log(more / fewer)
-        return None
 
-
-VITIS: Final = Rate(33.5, 9.8, ((300, 6.0), (1_000, 11.0), (10_000, 21.0)), 0.165 * 2**30, 153 * 2**10)
-"""The rate of Vitis. An event of any system takes longer among more peers by as much as one of Vitis does."""
+VITIS: Final = Rate(33.5, 9.8, ((300, 3.5), (1_000, 3.5), (10_000, 5.7)), 0.152 * 2**30, 95.5 * 2**10)
+AMONG_MANY: Final = ((300, 1.0), (1_000, 1.8), (10_000, 3.5))
+"""How much longer an event of other systems takes, by the number of peers from the fewest up. One of Vitis
+took as much longer while its state was objects, as that of most others is."""
+MOST: Final = AMONG_MANY[-1][0]
+"""The number of peers above which nothing was measured."""
 
 UP: Final = 0.95
 """The share of a trial's time that peers were up in the trials that the rates are of, which had no churn."""
@@ -90,18 +85,17 @@ def expected_cost(trial: TrialSpec, load: Load | None = None) -> Cost:
         raise NotKnown(
             f"runtime.kind is {trial.runtime.kind}, and costs were measured on the virtual clock alone"
         )
-    us = VITIS.us_with(trial.peers)
-    if us is None:
-        raise NotKnown(f"{trial.peers:,} peers are more than the {VITIS.us[-1][0]:,} that were measured")
+    if trial.peers > MOST:
+        raise NotKnown(f"{trial.peers:,} peers are more than the {MOST:,} that were measured")
     rate = RATES.get(name)
     if rate is None and name not in OWN_SYSTEMS:
         raise NotKnown(f"the costs of {name} were not measured, since it is of a package")
     if load is None:
         raise NotKnown("its plan was not drawn")
     if name == "vitis":
-        seconds = _of_vitis(trial, load) * us / 1e6
+        seconds = _of_vitis(trial, load) * by_peers(VITIS.us, trial.peers) / 1e6
         return Cost(seconds, VITIS.base_bytes + trial.peers * VITIS.peer_bytes, _WITHIN)
-    among_many = us / VITIS.us[0][1]
+    among_many = by_peers(AMONG_MANY, trial.peers)
     return _as_others(trial, load, among_many) if rate is None else _cost(trial, rate, load, among_many)
 
 
@@ -122,6 +116,19 @@ def _as_others(trial: TrialSpec, load: Load, among_many: float) -> Cost:
     mean = math.exp(sum(map(math.log, seconds)) / len(seconds))
     memory = max(cost.memory_bytes for cost in costs)
     return Cost(mean, memory, _OTHERS_WITHIN, as_others=True)
+
+
+def by_peers(measured: Sequence[tuple[int, float]], peers: int) -> float:
+    """Return what was measured by the number of peers, between the numbers on a logarithmic scale.
+
+    Below the fewest and above the most, it is what was measured of these.
+    """
+    if peers <= measured[0][0]:
+        return measured[0][1]
+    for (fewer, low), (more, high) in pairwise(measured):
+        if peers <= more:
+            return low + (high - low) * math.log(peers / fewer) / math.log(more / fewer)
+    return measured[-1][1]
 
 
 def not_counted(trial: TrialSpec) -> list[str]:

@@ -18,7 +18,7 @@ from emulator.experiment.run.directory import TrialDirectory
 from emulator.layouts.layout import lay_out
 from emulator.runtime.progress import Progress
 from emulator.runtime.virtual.run_virtual import run_virtual
-from trellis.expected_cost import VITIS, Cost
+from trellis.expected_cost import AMONG_MANY, Cost, by_peers
 
 PEERS: Final = (40, 160)
 """The numbers of peers that are tried, if the trial has more."""
@@ -58,22 +58,18 @@ def tried_cost(spec: TrialSpec) -> Cost:
 def extrapolated(tried: list[Tried], peers: int) -> Cost:
     """Return the cost with so many peers, of one or two smaller trials.
 
-    A further peer takes as much as one of those by which the two trials differ. It takes longer among many by
-    as much as an event of Vitis does, because the processor's caches hold less of all peers' state.
+    A further peer takes as much as one of those by which the two trials differ. It takes longer among many,
+    because the processor's caches hold less of all peers' state.
     """
     few, last = tried[0], tried[-1]
     if last.peers >= peers or last.peers == few.peers:
         return last.cost
     more = last.peers - few.peers
-    seconds = max(0.0, last.cost.processor_s - few.cost.processor_s) / more * _us(peers) / _us(last.peers)
+    slower = by_peers(AMONG_MANY, peers) / by_peers(AMONG_MANY, last.peers)
+    seconds = max(0.0, last.cost.processor_s - few.cost.processor_s) / more * slower
     memory = max(0.0, last.cost.memory_bytes - few.cost.memory_bytes) / more
     further = peers - last.peers
     return Cost(last.cost.processor_s + seconds * further, last.cost.memory_bytes + memory * further)
-
-
-def _us(peers: int) -> float:
-    """Return the microseconds that an event of Vitis takes among so many peers, at most 10,000."""
-    return VITIS.us_with(peers) or VITIS.us[-1][1]
 
 
 def _run(spec: TrialSpec) -> Cost:
