@@ -246,8 +246,10 @@ class FairLinks:
             events[_EVENT * behind + _TAIL] = events[own + _TAIL]
             self._begin(first, behind)
         elif links[first + _FIRST] == NOBODY:
-            for word in (_SERVED, _SERVED_PART, _LEFT, _LEFT_PART):
-                links[first + word] = 0
+            links[first + _SERVED] = 0
+            links[first + _SERVED_PART] = 0
+            links[first + _LEFT] = 0
+            links[first + _LEFT_PART] = 0
         return event
 
     def await_next(self, link: i64) -> bool:

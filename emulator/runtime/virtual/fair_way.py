@@ -113,7 +113,7 @@ class FairWay:
     def _arrive(self, event: i64, ns: i64, part: i64, now: float) -> None:
         """Have what is held arrive at this instant, or now if that was rounded to before now."""
         queue, links = self._queue, self._links
-        at = max(float(links.nanoseconds(ns, part)) / _SECOND, links.seconds(ns, part), now)
+        at = max(max(float(links.nanoseconds(ns, part)) / _SECOND, links.seconds(ns, part)), now)
         if queue.holds_row(event):
             queue.put_row(event, at, NOBODY)
             return
