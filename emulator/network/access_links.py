@@ -70,7 +70,8 @@ class AccessLinks:
         second = math.lcm(NANOSECONDS, *rates)
         self._second = second
         self._units = second // NANOSECONDS
-        """The units of time in a nanosecond."""
+        """The units of time in a nanosecond. Most rates need no finer one, and to multiply times takes longer
+        than all else that a link does."""
         self._overhead = overhead
         self.counting = False
         """This is true while the use of links is counted."""
@@ -87,11 +88,11 @@ class AccessLinks:
 
     def instant(self, ns: int) -> int:
         """Return a time in ns in units."""
-        return ns * self._units
+        return ns if self._units == 1 else ns * self._units
 
     def nanoseconds(self, instant: int) -> int:
         """Return a time in units in ns, rounded to the nearest."""
-        return (2 * instant + self._units) // (2 * self._units)
+        return instant if self._units == 1 else (2 * instant + self._units) // (2 * self._units)
 
     def seconds(self, instant: int) -> float:
         """Return a time in units in seconds."""
