@@ -93,6 +93,7 @@ def test_a_heartbeat_and_a_reply_that_say_the_same_share_their_proposals() -> No
     reply = host.heartbeats.own(ROW, True, said, rider)
     assert heartbeat != reply
     assert host.columns.firsts[heartbeat] == host.columns.firsts[reply]
+    host.heartbeats.hold(reply)
     host.heartbeats.own(ROW, False, said, proposals([1, 1, 1]))
     host.take(said, proposals([2, 2, 2]))
     assert [gateway for gateway, *_ in host.told(int(reply))] == [9, 5, 9]

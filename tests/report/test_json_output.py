@@ -80,8 +80,8 @@ def test_validate_tells_what_would_run(tmp_path: Path) -> None:
         "rtt_ms": {"p5": [50, 50], "p50": [50, 50], "p95": [50, 50]},
         "expected": {
             "trials": 6,
-            "processor_s": 2.0,
-            "memory_bytes": 181867561,
+            "processor_s": 1.2,
+            "memory_bytes": 166142517,
             "within": 3.2,
             "as_others": [],
             "not_counted": [],
