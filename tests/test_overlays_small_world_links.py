@@ -102,9 +102,10 @@ def test_a_peer_that_comes_back_does_not_keep_the_heartbeats_of_its_former_life(
     rows, handles = PeerRows(), ProfileHandles()
     heartbeats = Heartbeats("", rows, handles)
     for _ in range(5):
+        told = profile(1)
         heartbeats.join(rows.row(1), Listener())
-        heartbeats.own(rows.row(1), True, profile(1), None)
-        heartbeats.own(rows.row(1), False, profile(1), None)
+        heartbeats.own(rows.row(1), True, told, None)
+        heartbeats.own(rows.row(1), False, told, None)
     assert heartbeats.held() == 2
     heartbeats.leave(1)
     assert heartbeats.held() == 0
